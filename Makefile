@@ -1,0 +1,78 @@
+# make demo    a NEURON network under its MPI and under Fanlight, and a short benchmark
+# make test    everything: unit tests, sanitizers, real MPIs
+# make build   the libraries, the tests, the command .venv/fanlight/bin/fanlight
+# make setup   what these need: system packages (as root) and virtual environments in .venv
+# make clean   removes what was built; make distclean: .venv as well
+#
+# Everything goes to build/ and .venv/.  PYTHON=python3.11 chooses another Python.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: demo test build setup clean distclean system
+.DEFAULT_GOAL := build
+
+PYTHON ?= python3
+MPIS := mpich openmpi impi
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+export CMAKE_GENERATOR ?= Ninja
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+venv := $(CURDIR)/.venv
+tools := $(venv)/fanlight
+say = @printf '\n== %s\n'
+
+demo: build
+	$(say) "The demo: a real NEURON program under MPICH and under Fanlight"
+	@$(tools)/bin/python apps/spikes/compare.py
+	$(say) "A short benchmark of the collectives themselves (fanlight bench does the long one)"
+	@apps/short_bench
+
+test: build
+	@tests/run
+
+# --- setup --------------------------------------------------------------------------------
+
+setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready)
+
+$(venv)/.system: .ci/system_packages
+	@.ci/system_packages $(PYTHON)
+	@mkdir -p $(@D) && touch $@
+
+$(venv)/%/.ready: requirements/%.txt $(venv)/.system
+	$(say) "Virtual environment .venv/$*: $$(grep -v '^#' $< | xargs)"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/pip install --quiet --progress-bar off -r $<
+	@touch $@
+
+# --- build --------------------------------------------------------------------------------
+
+# One build tree for all: pip builds it through CMake and puts the module and the command into
+# .venv/fanlight; the Python files are used from where they lie.
+sources := $(shell find src python cmake include bench tests -type f \
+             \( -name '*.cpp' -o -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.def' -o -name '*.in' \
+                -o -name '*.txt' -o -name '*.cmake' -o -name '*.py' -path '*/src/*' \) 2>/dev/null)
+
+build: $(tools)/.built build/exchange_timer.so
+
+$(tools)/.built: $(sources) CMakeLists.txt pyproject.toml | setup
+	$(say) "Building Fanlight in build/release (log: build/build.log)"
+	@mkdir -p build
+	@$(tools)/bin/pip install --no-build-isolation --no-deps --force-reinstall --progress-bar off --verbose \
+	  -C build-dir=build/release -C cmake.define.FANLIGHT_TESTS=ON \
+	  -C cmake.define.FANLIGHT_MPICH_ROOT=$(venv)/mpich \
+	  -C cmake.define.FANLIGHT_OPENMPI_ROOT=$(venv)/openmpi \
+	  -C cmake.define.FANLIGHT_IMPI_ROOT=$(venv)/impi \
+	  --editable . > build/build.log 2>&1 || { grep -E 'error|Error' build/build.log | head -40; \
+	    echo "The build failed; all of it is in build/build.log"; exit 1; }
+	@touch $@
+
+build/exchange_timer.so: apps/spikes/exchange_timer.c
+	@mkdir -p build
+	@$(CC) -O2 -shared -fPIC -Wall -Wextra $< -o $@ -ldl
+
+clean:
+	rm -rf build $(tools)/.built
+
+distclean: clean
+	rm -rf .venv

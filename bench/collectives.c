@@ -1,0 +1,558 @@
+// Times each collective operation by the MPI library (PMPI_Xxx) and by Fanlight (MPI_Xxx, when it
+// is preloaded) in turn inside one run, and writes JSON lines.
+//
+// Blocks of k calls alternate between the two sides, so that a drift of the machine hits both; k
+// makes a block last about two milliseconds. The time of a block is the longest of all ranks.
+// Before each block the ranks meet through flags in shared memory, without MPI.
+//
+// Mode `loop` calls back to back, as IMB does: the root of a broadcast runs ahead then, and its
+// figure is the rate at which calls follow each other. Mode `sync` puts a barrier of the same side
+// after each call. Operations that synchronise by themselves are always measured in a loop.
+//
+// Without a preload MPI_Xxx and PMPI_Xxx are the same function: all ratios must then be 1.
+#include "limits.h"
+#include "operations.h"
+#include "statistics.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { MAX_SIZES = 64, MAX_OPERATIONS = 32, MAX_BLOCKS = 1000, WARM_CALLS = 50 };
+
+typedef struct Options {
+    const Operation *operations[MAX_OPERATIONS];
+    int operation_count;
+    size_t sizes[MAX_SIZES];
+    int size_count;
+    double seconds; // for everything; 0: a quarter of a second for each figure
+    double block;   // seconds that a block should last
+    int blocks;
+    size_t memory; // bytes of buffers of a rank
+    int root;
+    bool loop, sync;
+    bool native_only, bind;
+    bool results, limits, passthrough;
+    const char *output;
+} Options;
+
+static const char usage[] =
+    "usage: fanlight-bench-<mpi> [options], started by that MPI's launcher\n"
+    "  -o, --operations=A,B,...  which (default: all but exscan, gatherv, scatterv; 'all')\n"
+    "  -s, --sizes=8,64,1K,1M    bytes of the vector, or of each rank's block: multiples of 8\n"
+    "  -m, --mode=MODE           loop, sync or both (default loop)\n"
+    "  -t, --seconds=S           time for everything (default: 0.25 s for each figure)\n"
+    "  -b, --blocks=N            blocks per side (default 30)\n"
+    "  -r, --root=RANK           root of rooted operations (default 0)\n"
+    "  -M, --memory=BYTES        buffers of a rank; larger problems are left out (default 64M)\n"
+    "  -B, --bind                each rank to a core of its own, if there are enough\n"
+    "  -n, --native-only         only the MPI library's side\n"
+    "  -l, --limits              only the physical limits between ranks 0 and 1\n"
+    "  -L, --with-limits         the limits, then the operations\n"
+    "  -p, --passthrough         only what the preload costs on a call that it passes on\n"
+    "  -f, --output=FILE         JSON lines to FILE (default: standard output)\n";
+
+// ---- options --------------------------------------------------------------------------------
+
+static bool parse_bytes(const char *text, size_t *bytes)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || errno)
+        return false;
+    unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 : 0;
+    if (shift)
+        ++end;
+    if (*end != '\0')
+        return false;
+    *bytes = (size_t)value << shift;
+    return true;
+}
+
+static bool parse_sizes(char *text, Options *o)
+{
+    o->size_count = 0;
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+        size_t bytes;
+        if (o->size_count == MAX_SIZES || !parse_bytes(word, &bytes) || bytes == 0 ||
+            bytes % 8 != 0 || bytes > (size_t)1 << 30)
+            return false;
+        o->sizes[o->size_count++] = bytes;
+    }
+    return o->size_count > 0;
+}
+
+static bool parse_operations(char *text, Options *o)
+{
+    bool all = strcmp(text, "all") == 0, defaults = strcmp(text, "default") == 0;
+    o->operation_count = 0;
+    if (all || defaults) {
+        for (int i = 0; i < operation_count; ++i)
+            if (all || operations[i].by_default)
+                o->operations[o->operation_count++] = &operations[i];
+        return true;
+    }
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+        const Operation *operation = operation_named(word);
+        if (!operation || o->operation_count == MAX_OPERATIONS)
+            return false;
+        o->operations[o->operation_count++] = operation;
+    }
+    return o->operation_count > 0;
+}
+
+static bool parse_options(int argc, char **argv, Options *o)
+{
+    static const struct option names[] = {
+        {"operations", 1, 0, 'o'}, {"sizes", 1, 0, 's'},       {"mode", 1, 0, 'm'},
+        {"seconds", 1, 0, 't'},    {"blocks", 1, 0, 'b'},      {"root", 1, 0, 'r'},
+        {"memory", 1, 0, 'M'},     {"native-only", 0, 0, 'n'}, {"limits", 0, 0, 'l'},
+        {"with-limits", 0, 0, 'L'}, {"passthrough", 0, 0, 'p'}, {"output", 1, 0, 'f'},
+        {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},       {0, 0, 0, 0}};
+    char default_operations[] = "default", default_sizes[] = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M";
+    *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
+                   .results = true};
+    parse_operations(default_operations, o);
+    parse_sizes(default_sizes, o);
+    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:BnlLpf:h", names, NULL)) != -1;) {
+        bool good = true;
+        switch (c) {
+        case 'o': good = parse_operations(optarg, o); break;
+        case 's': good = parse_sizes(optarg, o); break;
+        case 'm':
+            o->loop = strcmp(optarg, "loop") == 0 || strcmp(optarg, "both") == 0;
+            o->sync = strcmp(optarg, "sync") == 0 || strcmp(optarg, "both") == 0;
+            good = o->loop || o->sync;
+            break;
+        case 't': o->seconds = atof(optarg); good = o->seconds > 0; break;
+        case 'b': o->blocks = atoi(optarg); good = o->blocks > 0 && o->blocks <= MAX_BLOCKS; break;
+        case 'r': o->root = atoi(optarg); good = o->root >= 0; break;
+        case 'M': good = parse_bytes(optarg, &o->memory); break;
+        case 'B': o->bind = true; break;
+        case 'n': o->native_only = true; break;
+        case 'l': o->limits = true; o->results = false; break;
+        case 'L': o->limits = true; break;
+        case 'p': o->passthrough = true; o->results = false; break;
+        case 'f': o->output = optarg; break;
+        default: good = false;
+        }
+        if (!good)
+            return false;
+    }
+    return optind == argc;
+}
+
+// ---- the run --------------------------------------------------------------------------------
+
+typedef struct Bench {
+    Options options;
+    Shared shared;
+    Call call; // what all calls have in common; count and type are set for each problem
+    int calls_checked;
+    double cell_seconds;
+    bool failed;
+    FILE *out; // rank 0 alone
+} Bench;
+
+// The library that MPI_Barrier comes from names Fanlight when that is preloaded.
+static bool preloaded(void)
+{
+    Dl_info info;
+    void *function = dlsym(RTLD_DEFAULT, "MPI_Barrier");
+    if (!function || !dladdr(function, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    return strstr(slash ? slash : info.dli_fname, "fanlight") != NULL &&
+           strstr(slash ? slash : info.dli_fname, "fanlight-bench") == NULL;
+}
+
+static void write_text(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text && *text != '\n'; ++text) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        if ((unsigned char)*text >= ' ')
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static int figures_of(const Options *o)
+{
+    int figures = 0;
+    for (int i = 0; i < o->operation_count; ++i) {
+        const Operation *operation = o->operations[i];
+        int modes = operation->synchronises ? 1 : o->loop + o->sync;
+        figures += modes * (operation->has_size ? o->size_count : 1);
+    }
+    return figures;
+}
+
+static void write_header(const Bench *bench, bool bound)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    PMPI_Get_library_version(library, &length);
+    const Shared *s = &bench->shared;
+    fprintf(bench->out, "{\"type\":\"run\",\"library\":");
+    write_text(bench->out, library);
+    fprintf(bench->out,
+            ",\"ranks\":%d,\"nodes\":%d,\"cores\":%d,\"oversubscribed\":%s,\"bound\":%s,"
+            "\"preloaded\":%s,\"figures\":%d,\"unit\":\"us\"}\n",
+            s->ranks, s->nodes, s->cores, s->oversubscribed ? "true" : "false",
+            bound ? "true" : "false", preloaded() ? "true" : "false",
+            bench->options.results ? figures_of(&bench->options) : 0);
+    fflush(bench->out);
+}
+
+static void call_once(const Operation *operation, const Call *call, Side side, bool sync)
+{
+    static const Operation *barrier;
+    if (!barrier)
+        barrier = operation_named("barrier");
+    operation->call[side](call);
+    if (sync)
+        barrier->call[side](call);
+}
+
+// Seconds for so many calls: the longest of all ranks. All ranks get the same.
+static double time_block(Bench *bench, const Operation *operation, Side side, long calls, bool sync)
+{
+    shared_meet(&bench->shared, false);
+    double begin = now();
+    for (long i = 0; i < calls; ++i)
+        call_once(operation, &bench->call, side, sync);
+    return agreed_maximum(&bench->shared, now() - begin);
+}
+
+static long calls_to_fill(double seconds, double each)
+{
+    double calls = seconds / each;
+    return calls < 1 ? 1 : calls > 1e6 ? 1000000 : (long)(calls + 0.5);
+}
+
+// How long a call takes, about: the best of three attempts, unless one call is slow already.
+static double calibrate(Bench *bench, const Operation *operation, Side side, bool sync)
+{
+    double target = bench->options.block;
+    double taken = time_block(bench, operation, side, 1, sync);
+    if (taken > 5 * target)
+        return taken;
+    for (long calls = 4;; calls *= 4) {
+        double best = 1e9;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            taken = time_block(bench, operation, side, calls, sync);
+            best = taken < best ? taken : best;
+        }
+        if (best >= target / 4 || calls > 1000000)
+            return best / (double)calls;
+    }
+}
+
+// How often the kernel took a process off its core: when each rank has a core of its own,
+// another program was at work, and the figure deserves less trust.
+static double interruptions_so_far(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_nivcsw;
+}
+
+static void measure(Bench *bench, const Operation *operation, size_t size, bool sync)
+{
+    const Options *o = &bench->options;
+    int sides = o->native_only ? 1 : SIDES;
+    long calls[SIDES] = {0, 0};
+    double round = 0; // seconds for a block of each side
+    for (int side = 0; side < sides; ++side) {
+        double each = calibrate(bench, operation, (Side)side, sync);
+        calls[side] = calls_to_fill(o->block, each);
+        round += each * (double)calls[side];
+    }
+    int blocks = o->blocks, fit = (int)(bench->cell_seconds / round) + 1;
+    if (blocks > fit)
+        blocks = fit;
+    int least = round > bench->cell_seconds ? 3 : 5; // where a call takes a tenth of a second
+    if (blocks < least)
+        blocks = o->blocks < least ? o->blocks : least;
+
+    double each[SIDES][MAX_BLOCKS];
+    double interruptions = interruptions_so_far();
+    for (int b = 0; b < blocks; ++b)
+        for (int turn = 0; turn < sides; ++turn) {
+            int side = (turn + b) % sides; // neither side is always the first
+            double taken = time_block(bench, operation, (Side)side, calls[side], sync);
+            while (taken < o->block / 3 && calls[side] < 1000000) {
+                // It was calibrated in a disturbed moment. What so short a block shows is mostly
+                // its own beginning: it does not count.
+                calls[side] = 1 + calls_to_fill(o->block, taken / (double)calls[side]);
+                taken = time_block(bench, operation, (Side)side, calls[side], sync);
+            }
+            each[side][b] = taken / (double)calls[side];
+        }
+    interruptions = agreed_maximum(&bench->shared, interruptions_so_far() - interruptions);
+    if (bench->shared.rank != 0)
+        return;
+
+    FILE *out = bench->out;
+    static const char *const names[SIDES] = {"native", "fanlight"};
+    Statistics statistics[SIDES];
+    fprintf(out,
+            "{\"type\":\"result\",\"operation\":\"%s\",\"size\":%zu,\"of\":\"%s\",\"mode\":\"%s\","
+            "\"ranks\":%d,\"blocks\":%d,\"interruptions\":%.0f",
+            operation->name, size,
+            operation->send == EVERY || operation->receive == EVERY ? "block" : "vector",
+            sync ? "sync" : "loop", bench->shared.ranks, blocks,
+            interruptions);
+    for (int side = 0; side < sides; ++side) {
+        statistics[side] = statistics_of(each[side], blocks);
+        fprintf(out, ",\"%s_calls\":%ld,\"%s\":", names[side], calls[side], names[side]);
+        statistics_write(out, statistics[side]);
+    }
+    if (sides == SIDES)
+        fprintf(out, ",\"ratio\":%.4f", statistics[NATIVE].median / statistics[FANLIGHT].median);
+    fprintf(out, "}\n");
+    fflush(out);
+}
+
+// ---- right before fast ----------------------------------------------------------------------
+
+// Nobody may leave a barrier before all have entered: every rank in turn is late.
+static long check_barrier(Bench *bench, const Operation *operation, Side side)
+{
+    const Shared *s = &bench->shared;
+    uint64_t number = (uint64_t)++bench->calls_checked;
+    if (!s->mapped) {
+        operation->call[side](&bench->call);
+        return 0;
+    }
+    if ((int)(number % (uint64_t)s->ranks) == s->rank)
+        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+    flag_set(&s->mark[s->rank], number);
+    operation->call[side](&bench->call);
+    long early = 0;
+    for (int other = 0; other < s->ranks; ++other)
+        early += flag_get(&s->mark[other]) < number;
+    return early;
+}
+
+static void verify(Bench *bench, const Operation *operation, size_t size)
+{
+    static const char *const names[SIDES] = {"native", "fanlight"};
+    int root = bench->call.root;
+    int repeats = size <= 65536 ? 3 : 1;
+    for (int side = 0; side < (bench->options.native_only ? 1 : SIDES); ++side) {
+        long wrong = 0;
+        for (int i = 0; i < repeats; ++i) {
+            // The last check is with the root that is measured: its payload stays in the buffers.
+            bench->call.root = (root + repeats - 1 - i) % bench->call.ranks;
+            if (!operation->has_size) {
+                wrong += check_barrier(bench, operation, (Side)side);
+                continue;
+            }
+            int number = ++bench->calls_checked & 0x7FF;
+            prepare(operation, &bench->call, number);
+            operation->call[side](&bench->call);
+            wrong += wrong_words(operation, &bench->call, number);
+        }
+        long all = 0;
+        PMPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, bench->shared.control);
+        if (all == 0)
+            continue;
+        bench->failed = true;
+        if (bench->shared.rank == 0) {
+            fprintf(bench->out,
+                    "{\"type\":\"wrong\",\"operation\":\"%s\",\"size\":%zu,\"side\":\"%s\","
+                    "\"words\":%ld}\n",
+                    operation->name, size, names[side], all);
+            fflush(bench->out);
+        }
+    }
+    bench->call.root = root;
+}
+
+static void set_problem(Bench *bench, const Operation *operation, size_t size)
+{
+    static int *counts, *displacements;
+    Call *c = &bench->call;
+    if (!counts) {
+        counts = malloc(sizeof *counts * (size_t)c->ranks);
+        displacements = malloc(sizeof *displacements * (size_t)c->ranks);
+    }
+    c->type = operation->reduces ? MPI_DOUBLE : MPI_BYTE;
+    c->count = (int)(operation->reduces ? size / sizeof(double) : size);
+    for (int r = 0; r < c->ranks; ++r) {
+        counts[r] = c->count;
+        displacements[r] = r * c->count;
+    }
+    c->counts = counts;
+    c->displacements = displacements;
+}
+
+static bool fits(const Bench *bench, const Operation *operation, size_t size)
+{
+    size_t bytes = send_bytes(operation, size, bench->call.ranks) +
+                   receive_bytes(operation, size, bench->call.ranks);
+    return bytes <= bench->options.memory && size * (size_t)bench->call.ranks < (size_t)1 << 31;
+}
+
+// What happens once: connections, lazily made shared memory, Fanlight's start after so many calls
+// on a communicator. That is over after the first operation; later ones stop when they are slow.
+static void warm_up(Bench *bench, const Operation *operation)
+{
+    static bool started;
+    set_problem(bench, operation, 8);
+    prepare(operation, &bench->call, 0);
+    for (int side = bench->options.native_only ? NATIVE : FANLIGHT; side >= 0; --side) {
+        double spent = 0;
+        for (int i = 0; i < WARM_CALLS && (!started || spent < 0.3); i += 10)
+            spent += time_block(bench, operation, (Side)side, 10, false);
+    }
+    started = true;
+}
+
+static void measure_operation(Bench *bench, const Operation *operation)
+{
+    const Options *o = &bench->options;
+    warm_up(bench, operation);
+    for (int i = 0; i < (operation->has_size ? o->size_count : 1); ++i) {
+        size_t size = operation->has_size ? o->sizes[i] : 0;
+        if (!fits(bench, operation, size)) {
+            if (bench->shared.rank == 0)
+                fprintf(bench->out,
+                        "{\"type\":\"left_out\",\"operation\":\"%s\",\"size\":%zu,"
+                        "\"why\":\"more than the memory allowed\"}\n",
+                        operation->name, size);
+            continue;
+        }
+        set_problem(bench, operation, size);
+        verify(bench, operation, size);
+        if (o->loop || operation->synchronises)
+            measure(bench, operation, size, false);
+        if (o->sync && !operation->synchronises)
+            measure(bench, operation, size, true);
+    }
+}
+
+// The receive buffer also holds the guard.
+static void allocate_buffers(Bench *bench)
+{
+    size_t send = BENCH_GUARD, receive = BENCH_GUARD;
+    const Options *o = &bench->options;
+    for (int i = 0; i < o->operation_count; ++i)
+        for (int j = -1; j < o->size_count; ++j) {
+            size_t size = j < 0 ? 8 : o->sizes[j]; // 8: to warm up
+            if (!fits(bench, o->operations[i], size))
+                continue;
+            size_t s = send_bytes(o->operations[i], size, bench->call.ranks);
+            size_t r = receive_bytes(o->operations[i], size, bench->call.ranks);
+            send = s > send ? s : send;
+            receive = r > receive ? r : receive;
+        }
+    if (posix_memalign(&bench->call.send, 4096, send) != 0 ||
+        posix_memalign(&bench->call.receive, 4096, receive + BENCH_GUARD) != 0) {
+        fprintf(stderr, "fanlight-bench: no memory for the buffers\n");
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    memset(bench->call.send, 0, send);
+    memset(bench->call.receive, 0, receive + BENCH_GUARD);
+}
+
+// ---- what the preload costs on a call that it passes on ---------------------------------------
+
+static void measure_passthrough(Bench *bench)
+{
+    enum { PASS_BLOCKS = 41, PASS_CALLS = 20000 };
+    static const char *const names[] = {"barrier", "bcast", "allreduce"};
+    shared_meet(&bench->shared, true);
+    if (bench->shared.rank == 0) { // the others sleep meanwhile
+        Call world = bench->call;
+        bench->call.comm = MPI_COMM_SELF;
+        bench->call.ranks = 1;
+        bench->call.root = 0;
+        for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
+            const Operation *operation = operation_named(names[n]);
+            set_problem(bench, operation, 8);
+            prepare(operation, &bench->call, 0);
+            for (int i = 0; i < WARM_CALLS; ++i)
+                operation->call[FANLIGHT](&bench->call);
+            double sample[SIDES][PASS_BLOCKS], difference[PASS_BLOCKS];
+            for (int b = 0; b < PASS_BLOCKS; ++b) {
+                for (int turn = 0; turn < SIDES; ++turn) {
+                    int side = (turn + b) % SIDES;
+                    double begin = now();
+                    for (int i = 0; i < PASS_CALLS; ++i)
+                        operation->call[side](&bench->call);
+                    sample[side][b] = (now() - begin) / PASS_CALLS;
+                }
+                difference[b] = sample[FANLIGHT][b] - sample[NATIVE][b];
+            }
+            fprintf(bench->out, "{\"type\":\"passthrough\",\"operation\":\"%s\",\"native\":",
+                    names[n]);
+            statistics_write(bench->out, statistics_of(sample[NATIVE], PASS_BLOCKS));
+            fprintf(bench->out, ",\"fanlight\":");
+            statistics_write(bench->out, statistics_of(sample[FANLIGHT], PASS_BLOCKS));
+            fprintf(bench->out, ",\"nanoseconds\":%.2f}\n",
+                    1e9 * statistics_of(difference, PASS_BLOCKS).median);
+            fflush(bench->out);
+        }
+        bench->call = world;
+    }
+    shared_meet(&bench->shared, true);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static int finish(Bench *bench, int status)
+{
+    if (bench->shared.rank == 0 && bench->out && bench->out != stdout)
+        fclose(bench->out);
+    shared_close(&bench->shared);
+    MPI_Finalize();
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static Bench bench;
+    MPI_Init(&argc, &argv);
+    shared_open(&bench.shared);
+    bool first = bench.shared.rank == 0;
+    opterr = first; // one complaint is enough
+    if (!parse_options(argc, argv, &bench.options) || bench.options.root >= bench.shared.ranks) {
+        if (first)
+            fputs(usage, stderr);
+        return finish(&bench, 2);
+    }
+    const Options *o = &bench.options;
+    bench.out = first ? (o->output ? fopen(o->output, "w") : stdout) : NULL;
+    int opened = !first || bench.out;
+    PMPI_Bcast(&opened, 1, MPI_INT, 0, bench.shared.control);
+    if (!opened) {
+        if (first)
+            fprintf(stderr, "fanlight-bench: %s: %s\n", o->output, strerror(errno));
+        return finish(&bench, 2);
+    }
+
+    bool bound = o->bind && shared_bind(&bench.shared);
+    bench.call = (Call){.comm = MPI_COMM_WORLD, .rank = bench.shared.rank,
+                        .ranks = bench.shared.ranks, .root = o->root};
+    bench.cell_seconds = o->seconds > 0 ? o->seconds / figures_of(o) : 0.25;
+    allocate_buffers(&bench);
+    if (first)
+        write_header(&bench, bound);
+    if (o->limits)
+        measure_limits(&bench.shared, bench.out);
+    if (o->passthrough)
+        measure_passthrough(&bench);
+    if (o->results)
+        for (int i = 0; i < o->operation_count; ++i)
+            measure_operation(&bench, o->operations[i]);
+    return finish(&bench, bench.failed ? 1 : 0);
+}

@@ -1,0 +1,13 @@
+// The physical limits between ranks 0 and 1, measured in the same run: what a collective
+// operation inside a node cannot beat.
+#ifndef FANLIGHT_BENCH_LIMITS_H
+#define FANLIGHT_BENCH_LIMITS_H
+
+#include "shared.h"
+
+#include <stdio.h>
+
+// All ranks call it; rank 0 writes one JSON line per limit.
+void measure_limits(Shared *shared, FILE *out);
+
+#endif

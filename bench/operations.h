@@ -1,0 +1,47 @@
+// The operations that are measured: how each is called by either side, and what it must give.
+#ifndef FANLIGHT_BENCH_OPERATIONS_H
+#define FANLIGHT_BENCH_OPERATIONS_H
+
+#include "shared.h"
+
+typedef enum Side { NATIVE, FANLIGHT, SIDES } Side;
+
+typedef struct Call {
+    MPI_Comm comm;
+    int rank, ranks, root;
+    int count; // elements of the vector, or of each rank's block
+    MPI_Datatype type;
+    void *send, *receive;
+    const int *counts, *displacements; // for the v forms: all blocks alike, one after the other
+} Call;
+
+typedef struct Operation {
+    const char *name;
+    int (*call[SIDES])(const Call *); // PMPI_Xxx, MPI_Xxx
+    bool by_default;
+    bool has_size;
+    bool reduces;
+    bool rooted;
+    // No rank leaves before all have entered. If not, some ranks of a tight loop run ahead.
+    bool synchronises;
+    // Whether the buffer holds a block for every rank or one alone; 0: the operation has none.
+    enum { NOTHING, ONE, EVERY } send, receive;
+} Operation;
+
+extern const Operation operations[];
+extern const int operation_count;
+
+const Operation *operation_named(const char *name);
+
+// Bytes of a rank's buffers for this size, without the guard.
+size_t send_bytes(const Operation *operation, size_t size, int ranks);
+size_t receive_bytes(const Operation *operation, size_t size, int ranks);
+#define BENCH_GUARD 64
+
+// Fills the send buffer with a function of (this rank, index, call), poisons the receive buffer.
+void prepare(const Operation *operation, const Call *call, int number);
+
+// How many words of this rank's receive buffer and the guard behind it are wrong.
+long wrong_words(const Operation *operation, const Call *call, int number);
+
+#endif

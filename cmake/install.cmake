@@ -1,0 +1,57 @@
+# What is installed, and where:
+#   lib/fanlight/libfanlight-<abi>.so   the preloads
+#   lib/libfanlight_*.a, include/       the core that has no MPI in it, for C++ programs
+#   lib/cmake/fanlight, lib/pkgconfig
+# In a Python wheel (scikit-build-core sets SKBUILD) only the preloads, beside the module.
+include(CMakePackageConfigHelpers)
+
+set(preloads)
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/preload/CMakeLists.txt)
+  get_property(targets DIRECTORY src/preload PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type MATCHES "SHARED_LIBRARY|MODULE_LIBRARY")
+      list(APPEND preloads ${target})
+      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${FANLIGHT_LIBRARY_DIR})
+    endif()
+  endforeach()
+endif()
+
+if(SKBUILD)
+  set(FANLIGHT_INSTALL_PRELOADS fanlight/lib)
+else()
+  set(FANLIGHT_INSTALL_PRELOADS ${CMAKE_INSTALL_LIBDIR}/fanlight)
+endif()
+if(preloads)
+  install(TARGETS ${preloads} LIBRARY DESTINATION ${FANLIGHT_INSTALL_PRELOADS} COMPONENT fanlight)
+endif()
+
+if(NOT SKBUILD)
+  set(FANLIGHT_CORE_LIBRARIES)
+  # In the order in which a linker wants them: upper rooms first.
+  foreach(room IN ITEMS execute select config algorithms schedule)
+    if(TARGET fanlight_${room})
+      list(APPEND FANLIGHT_CORE_LIBRARIES fanlight_${room})
+      install(TARGETS fanlight_${room} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fanlight)
+    endif()
+  endforeach()
+  foreach(room IN ITEMS execute transport memory topology select config algorithms schedule)
+    install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT fanlight
+            FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+  endforeach()
+  install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT fanlight)
+
+  configure_package_config_file(cmake/fanlightConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/fanlightConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR FANLIGHT_INSTALL_PRELOADS)
+  write_basic_package_version_file(${PROJECT_BINARY_DIR}/fanlightConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+  list(TRANSFORM FANLIGHT_CORE_LIBRARIES PREPEND -l OUTPUT_VARIABLE FANLIGHT_PC_LIBRARIES)
+  list(JOIN FANLIGHT_PC_LIBRARIES " " FANLIGHT_PC_LIBRARIES)
+  configure_file(cmake/fanlight.pc.in ${PROJECT_BINARY_DIR}/fanlight.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/fanlightConfig.cmake ${PROJECT_BINARY_DIR}/fanlightConfigVersion.cmake
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight COMPONENT fanlight)
+  install(FILES ${PROJECT_BINARY_DIR}/fanlight.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT fanlight)
+endif()

@@ -1,0 +1,280 @@
+// fanlight._core: the core that has no MPI in it, for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <stdexcept>
+
+#include "algorithms/registry.h"
+#include "config/config.h"
+#include "schedule/all_ranks.h"
+#include "schedule/cost.h"
+#include "schedule/count.h"
+#include "schedule/describe.h"
+#include "schedule/draw.h"
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+#include "schedule/verify.h"
+#include "execute/wait.h"
+#include "select/select.h"
+#include "topology/cores.h"
+#include "topology/single_copy.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace fanlight;
+
+namespace {
+
+const Algorithm& named(std::string_view operation, std::string_view name) {
+    const Operation op = operation_from(operation);
+    if (const Algorithm* found = find_algorithm(op, name)) return *found;
+    std::string message = "no algorithm '" + std::string(name) + "' for " + std::string(operation) + "; there are";
+    for (const Algorithm& a : algorithms())
+        if (a.operation == op) message += " " + std::string(a.name);
+    throw std::invalid_argument(message);
+}
+
+// An algorithm's function is only called for problems that its restrictions allow.
+const Algorithm& named_for(std::string_view name, const Problem& p) {
+    const Algorithm& a = named(to_string(p.operation), name);
+    if (const std::string why = restriction(a, p); !why.empty())
+        throw std::invalid_argument(std::string(a.name) + ": " + why);
+    return a;
+}
+
+Problem make_problem(std::string_view operation, int size, int rank, int root, std::size_t bytes,
+                     const std::vector<std::size_t>& block_bytes, std::size_t element, bool commutative,
+                     int degree, std::size_t piece, int shift) {
+    if (size < 1) throw std::invalid_argument("size must be at least 1");
+    if (rank < 0 || rank >= size) throw std::invalid_argument("rank must be from 0 to size - 1");
+    if (root < 0 || root >= size) throw std::invalid_argument("root must be from 0 to size - 1");
+    Problem p;
+    p.operation = operation_from(operation);
+    p.size = size;
+    p.rank = rank;
+    p.root = root;
+    p.bytes = bytes;
+    p.element = element;
+    p.commutative = commutative;
+    p.parameters = {.degree = degree, .piece = piece, .shift = shift};
+    if (family_of(p.operation) == Family::blocks_v) {
+        if (!block_bytes.empty() && block_bytes.size() != static_cast<std::size_t>(size))
+            throw std::invalid_argument("blocks: one length for each rank");
+        std::size_t offset = 0;
+        for (int r = 0; r < size; ++r) {
+            const std::size_t length = block_bytes.empty() ? bytes : block_bytes[static_cast<std::size_t>(r)];
+            p.blocks.push_back({offset, length});
+            offset += length;
+        }
+    } else if (!block_bytes.empty()) {
+        throw std::invalid_argument("blocks: only for allgatherv, gatherv and scatterv");
+    }
+    if (reduces(p.operation) && (element == 0 || bytes % element != 0))
+        throw std::invalid_argument("bytes must be a multiple of element");
+    return p;
+}
+
+// Rank r's node for ranks that are dealt out in blocks, or empty for one node.
+std::vector<int> nodes_of(int ranks, int ranks_per_node) {
+    if (ranks_per_node < 0) throw std::invalid_argument("ranks_per_node must not be negative");
+    std::vector<int> node;
+    if (ranks_per_node > 0)
+        for (int r = 0; r < ranks; ++r) node.push_back(r / ranks_per_node);
+    return node;
+}
+
+std::string kind_text(StepKind k) {
+    switch (k) {
+        case StepKind::put: return "put";
+        case StepKind::arrive: return "arrive";
+        case StepKind::offer: return "offer";
+        case StepKind::get: return "get";
+        case StepKind::copy: return "copy";
+        case StepKind::combine: return "combine";
+    }
+    return "?";
+}
+
+std::string order_text(Order o) {
+    switch (o) {
+        case Order::overwrite: return "overwrite";
+        case Order::before: return "before";
+        case Order::after: return "after";
+    }
+    return "?";
+}
+
+nb::object place_of(const Address& a) { return nb::make_tuple(to_string(a.buffer), a.offset); }
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+    m.doc() = "The core of Fanlight that has no MPI in it";
+
+    nb::class_<Algorithm>(m, "Algorithm", "One row of the catalogue")
+        .def_prop_ro("operation", [](const Algorithm& a) { return to_string(a.operation); })
+        .def_ro("name", &Algorithm::name)
+        .def_ro("power_of_two", &Algorithm::power_of_two)
+        .def_ro("commutative", &Algorithm::commutative)
+        .def_ro("description", &Algorithm::description)
+        .def_ro("paper", &Algorithm::paper)
+        .def("restriction", [](const Algorithm& a, const Problem& p) { return restriction(a, p); },
+             "problem"_a, "Why it cannot serve this problem; empty if it can")
+        .def("__repr__", [](const Algorithm& a) {
+            return "<Algorithm " + std::string(to_string(a.operation)) + ":" + std::string(a.name) + ">";
+        });
+
+    nb::class_<Problem>(m, "Problem", "What an algorithm is asked to do")
+        .def("__init__",
+             [](Problem* self, std::string_view operation, int size, int rank, int root, std::size_t bytes,
+                const std::vector<std::size_t>& blocks, std::size_t element, bool commutative, int degree,
+                std::size_t piece, int shift) {
+                 new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element,
+                                                 commutative, degree, piece, shift));
+             },
+             "operation"_a, "size"_a, "rank"_a = 0, "root"_a = 0, "bytes"_a = 8,
+             "blocks"_a = std::vector<std::size_t>(), "element"_a = 1, "commutative"_a = true,
+             "degree"_a = 0, "piece"_a = 0, "shift"_a = 0)
+        .def_prop_ro("operation", [](const Problem& p) { return to_string(p.operation); })
+        .def_ro("size", &Problem::size)
+        .def_ro("rank", &Problem::rank)
+        .def_ro("root", &Problem::root)
+        .def_ro("bytes", &Problem::bytes);
+
+    nb::class_<Step>(m, "Step")
+        .def_prop_ro("kind", [](const Step& s) { return kind_text(s.kind); })
+        .def_prop_ro("order", [](const Step& s) { return order_text(s.order); })
+        .def_ro("peer", &Step::peer)
+        .def_ro("offer", &Step::offer)
+        .def_prop_ro("source", [](const Step& s) { return place_of(s.from); }, "(buffer, offset)")
+        .def_prop_ro("target", [](const Step& s) { return place_of(s.to); }, "(buffer, offset)")
+        .def_ro("bytes", &Step::bytes)
+        .def("__repr__", [](const Step& s) { return describe(s); });
+
+    nb::class_<Schedule>(m, "Schedule", "One rank's part: rounds of steps")
+        .def_prop_ro("rounds", [](const Schedule& s) {
+            std::vector<std::vector<Step>> rounds;
+            for (std::size_t i = 0; i < s.rounds(); ++i) {
+                const auto steps = s.round(i);
+                rounds.emplace_back(steps.begin(), steps.end());
+            }
+            return rounds;
+        })
+        .def_ro("scratch_bytes", &Schedule::scratch_bytes)
+        .def_ro("offers", &Schedule::offers)
+        .def("__len__", [](const Schedule& s) { return s.steps.size(); });
+
+    nb::class_<Setting>(m, "Setting", "One configuration variable")
+        .def_ro("field", &Setting::field)
+        .def_ro("type", &Setting::type)
+        .def_ro("variable", &Setting::variable)
+        .def_ro("default", &Setting::default_text)
+        .def_ro("help", &Setting::help);
+
+    m.def("operations", [] {
+        std::vector<std::string> names;
+        for (std::size_t i = 0; i < operation_count(); ++i)
+            names.emplace_back(to_string(static_cast<Operation>(i)));
+        return names;
+    }, "The names of the collective operations");
+    m.def("is_rooted", [](std::string_view o) { return has_root(operation_from(o)); }, "operation"_a);
+    m.def("is_reduction", [](std::string_view o) { return reduces(operation_from(o)); }, "operation"_a);
+    m.def("has_blocks_v", [](std::string_view o) { return family_of(operation_from(o)) == Family::blocks_v; },
+          "operation"_a);
+
+    m.def("algorithms", [](std::string_view operation) {
+        std::vector<Algorithm> found;
+        for (const Algorithm& a : algorithms())
+            if (operation.empty() || a.operation == operation_from(operation)) found.push_back(a);
+        return found;
+    }, "operation"_a = "", "The catalogue, or the part for one operation");
+    m.def("algorithm", [](std::string_view o, std::string_view n) { return named(o, n); },
+          "operation"_a, "name"_a, "One of the catalogue; ValueError with the names that exist");
+
+    m.def("schedule", [](std::string_view algorithm, const Problem& p) {
+        return named_for(algorithm, p).schedule(problem_at(p, p.rank));
+    }, "algorithm"_a, "problem"_a, "The schedule of problem.rank");
+    m.def("schedules", [](std::string_view algorithm, const Problem& p) {
+        return schedules_of_all(named_for(algorithm, p).schedule, p);
+    }, "algorithm"_a, "problem"_a, "The schedules of all ranks");
+    m.def("verify", [](std::string_view algorithm, const Problem& p, int calls) {
+        const Algorithm& a = named_for(algorithm, p);
+        nb::gil_scoped_release release;
+        return verify(schedules_of_all(a.schedule, p), p, {.calls = calls});
+    }, "algorithm"_a, "problem"_a, "calls"_a = 1, "What is wrong with it, by a symbolic run of all ranks; empty if it is right");
+
+    m.def("count", [](std::string_view algorithm, const Problem& p, int ranks_per_node) {
+        const Counts c = count(schedules_of_all(named_for(algorithm, p).schedule, p), nodes_of(p.size, ranks_per_node));
+        nb::dict d;
+        d["rounds"] = c.rounds;
+        d["depth"] = c.depth;
+        d["messages"] = c.messages;
+        d["signals"] = c.signals;
+        d["bytes"] = c.bytes;
+        d["messages_between_nodes"] = c.messages_between_nodes;
+        d["signals_between_nodes"] = c.signals_between_nodes;
+        d["bytes_between_nodes"] = c.bytes_between_nodes;
+        d["copied"] = c.copied;
+        d["combined"] = c.combined;
+        return d;
+    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "Messages, bytes and rounds, over all ranks (0 ranks per node: one node)");
+    m.def("cost", [](std::string_view algorithm, const Problem& p, int ranks_per_node) {
+        return cost(schedules_of_all(named_for(algorithm, p).schedule, p), {}, nodes_of(p.size, ranks_per_node)).seconds;
+    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "Seconds by the model (orders of magnitude, nothing measured)");
+    m.def("draw", [](std::string_view algorithm, const Problem& p, int ranks_per_node, std::size_t block) {
+        const Algorithm& a = named_for(algorithm, p);
+        const std::vector<int> node = nodes_of(p.size, ranks_per_node);
+        DrawOptions options;
+        options.title = std::string(to_string(p.operation)) + " " + std::string(a.name) + ", " +
+                        std::to_string(p.size) + " ranks";
+        options.node_of = node;
+        options.block = block;
+        if (block) options.label = Label::blocks;
+        return draw_svg(schedules_of_all(a.schedule, p), options);
+    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "block"_a = 0, "The message pattern as SVG");
+
+    m.def("settings", [] {
+        const auto all = settings();
+        return std::vector<Setting>(all.begin(), all.end());
+    }, "The configuration variables");
+
+    m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, bool oversubscribed,
+                       bool single_copy, bool commutative, std::string_view mpi, std::string_view forced,
+                       const std::string& rules) {
+        const Situation s{.operation = operation_from(operation), .bytes = bytes, .ranks = ranks,
+                          .oversubscribed = oversubscribed, .single_copy = single_copy,
+                          .commutative = commutative, .mpi = mpi};
+        const Choice c = Selector(forced, rules).choose(s);
+        nb::dict d;
+        d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
+        d["degree"] = c.parameters.degree;
+        d["piece"] = c.parameters.piece;
+        d["shift"] = c.parameters.shift;
+        d["rule"] = c.rule;
+        return d;
+    }, "operation"_a, "bytes"_a, "ranks"_a, "oversubscribed"_a = false, "single_copy"_a = true,
+       "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "",
+       "Which algorithm is chosen, and by which rule");
+    m.def("check_selection", [](std::string_view forced, const std::string& rules) { Selector(forced, rules); },
+          "forced"_a, "rules"_a = "", "ValueError if FANLIGHT_ALGORITHM or a file of rules is wrong");
+    m.def("cores_report", [] {
+        const CoresReport r = cores_report();
+        nb::dict d;
+        d["usable"] = r.usable();
+        d["affinity"] = r.affinity;
+        d["quota"] = r.quota;
+        d["quota_file"] = r.quota_file;
+        d["forced"] = r.forced;
+        return d;
+    }, "How many cores may really be used, and why");
+    m.def("usable_cores", [] { return usable_cores(); }, "How many cores may really be used");
+    m.def("waiting_policy", [](int ranks) { return Waiter(ranks, {}).policy_text(); }, "ranks"_a,
+          "How so many ranks of this node would wait, in words");
+    m.def("probe_read", [](int pid, std::uintptr_t address, std::uint64_t expected) {
+        return probe_read(pid, reinterpret_cast<const void*>(address), expected).why_not;
+    }, "pid"_a, "address"_a, "expected"_a, "Why another process's memory may not be read; empty if it may");
+    m.def("built_in_rules", &built_in_rules, "The text of the built-in rules");
+}

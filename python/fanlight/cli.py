@@ -1,0 +1,332 @@
+"""The command `fanlight`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import List, Optional
+
+import typer
+from rich.console import Console
+
+from . import __version__
+from .errors import FanlightError
+
+app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
+                  pretty_exceptions_enable=False,
+                  help="Faster collective operations for MPI programs.")
+console = Console()
+messages = Console(stderr=True)
+
+
+def core():
+    """The compiled module, with a word of advice where it is missing."""
+    try:
+        from . import _core
+    except ImportError as e:
+        raise FanlightError(f"the compiled module of Fanlight is missing ({e})",
+                            "Install the package (pip install .) or run make build.") from e
+    return _core
+
+
+def machine_cores() -> int:
+    try:
+        return core().usable_cores()
+    except (FanlightError, AttributeError):
+        return len(os.sched_getaffinity(0))
+
+
+# --- run ----------------------------------------------------------------------------------
+
+@app.command(context_settings={"allow_interspersed_args": False})
+def run(
+    program: str = typer.Argument(..., help="The program; its own arguments follow it."),
+    arguments: Optional[List[str]] = typer.Argument(None, metavar="[ARGUMENTS]..."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Ranks; default: the usable cores."),
+    report: bool = typer.Option(False, "--report", help="At the end print what was called, and who served it."),
+    report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report there, as JSON."),
+    mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
+    algorithm: List[str] = typer.Option([], "--algorithm", metavar="OPERATION:NAME",
+                                        help="Force an algorithm (as FANLIGHT_ALGORITHM); may be repeated."),
+    launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
+                                           help="One argument for mpiexec; may be repeated (--launcher-arg=-v)."),
+    plain: bool = typer.Option(False, "--plain", help="Without Fanlight: the same MPI and launcher alone."),
+    show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
+):
+    """Start an MPI program with Fanlight's collectives in place of its MPI library's."""
+    from . import launch, libraries, mpis, report as reports
+
+    if mpi not in ("auto", *mpis.NAMES):
+        raise FanlightError(f"--mpi {mpi}: unknown", "It is one of auto, " + ", ".join(mpis.NAMES) + ".")
+    path = mpis.find_program(program)
+    found = mpis.find_mpi(path, mpi)
+    settings = {}
+    if algorithm:
+        settings["FANLIGHT_ALGORITHM"] = ",".join(algorithm)
+        try:
+            core().check_selection(settings["FANLIGHT_ALGORITHM"])
+        except ValueError as e:
+            raise FanlightError(f"--algorithm: {e}", "`fanlight list` shows the names.") from e
+    temporary = None
+    if report or report_file:
+        if plain:
+            raise FanlightError("--plain runs without Fanlight, so there is nothing to report",
+                                "To see the MPI library's own times, set FANLIGHT_ALGORITHM=native.")
+        if report_file is None:
+            handle, name = tempfile.mkstemp(prefix="fanlight-report-", suffix=".json")
+            os.close(handle)
+            temporary = Path(name)
+        settings["FANLIGHT_REPORT"] = str((report_file or temporary).absolute())
+    cores = machine_cores()
+    preload = None if plain else libraries.preload_for(found.abi)
+    command = launch.command_line(found, ranks or cores, cores, path, arguments or [], preload,
+                                  settings, launcher_arg)
+    if show:
+        import shlex
+
+        environment = [f"{k}={v}" for k, v in found.environment.items()]
+        print(shlex.join([*(["env", *environment] if environment else []), *command]))
+        raise typer.Exit(0)
+    try:
+        if report_file:
+            report_file.unlink(missing_ok=True)
+        code = launch.run(command, found)
+        if report or report_file:
+            written = report_file or temporary
+            if not written.exists() or written.stat().st_size == 0:
+                messages.print("fanlight: no report: the program did not reach MPI_Finalize "
+                               f"(or never loaded {found.library})", markup=False, highlight=False)
+            elif report:
+                reports.show(reports.load(written), console)
+    finally:
+        if temporary:
+            temporary.unlink(missing_ok=True)
+    raise typer.Exit(code)
+
+
+# --- info ---------------------------------------------------------------------------------
+
+@app.command()
+def info():
+    """The MPIs found, what this node allows, and all settings."""
+    from . import information
+
+    information.show(console)
+
+
+# --- the catalogue ------------------------------------------------------------------------
+
+def check_operation(name: Optional[str]) -> str:
+    if name is None:
+        return ""
+    name = name.replace("-", "_")
+    if name not in core().operations():
+        raise FanlightError(f"no operation {name!r}", "There are: " + ", ".join(core().operations()) + ".")
+    return name
+
+
+def restrictions(a) -> str:
+    return ", ".join(t for t, is_so in (("power of two", a.power_of_two), ("commutative", a.commutative)) if is_so)
+
+
+@app.command("list")
+def list_algorithms(operation: Optional[str] = typer.Argument(None, help="Only this operation.")):
+    """The algorithms, by operation."""
+    from .tables import table
+
+    operation = check_operation(operation)
+    t = table("operation", "algorithm", "needs", "idea", "paper")
+    before = None
+    for a in core().algorithms(operation):
+        if before not in (None, a.operation):
+            t.add_section()
+        t.add_row("" if before == a.operation else a.operation, a.name, restrictions(a), a.description, a.paper)
+        before = a.operation
+    console.print(t)
+
+
+def parse_range(text: str) -> range:
+    first, dots, last = text.partition("..")
+    try:
+        a = int(first)
+        b = int(last) if dots else a
+    except ValueError:
+        a = b = 0
+    if not 1 <= a <= b:
+        raise FanlightError(f"-n {text}: no number of ranks", "Write for instance -n 8 or -n 1..64.")
+    return range(a, b + 1)
+
+
+@app.command()
+def verify(
+    operation: Optional[str] = typer.Argument(None, help="Only this operation."),
+    algorithm: Optional[str] = typer.Argument(None, help="Only this algorithm."),
+    ranks: str = typer.Option("1..16", "-n", "--ranks", help="Numbers of ranks, for instance 8 or 1..64."),
+    calls: int = typer.Option(3, "--calls", min=1, help="Calls back to back."),
+):
+    """Prove algorithms right by a symbolic run of all ranks together: every number of ranks,
+    every root, with and without a commuting operator, blocks of different lengths."""
+    from . import proofs
+
+    sizes = parse_range(ranks)
+    operation = check_operation(operation)
+    chosen = core().algorithms(operation)
+    if algorithm:
+        one = named(operation, algorithm)
+        chosen = [a for a in chosen if a.name == one.name]
+    if proofs.run(chosen, sizes, calls, console):
+        raise typer.Exit(1)
+
+
+def named(operation: str, algorithm: str):
+    try:
+        return core().algorithm(operation, algorithm)
+    except ValueError as e:
+        raise FanlightError(str(e), "`fanlight list` says more.") from e
+
+
+def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str):
+    from .units import parse_bytes
+
+    operation = check_operation(operation)
+    a = named(operation, algorithm)
+    length = parse_bytes(size)
+    element = 8 if length % 8 == 0 else 1
+    try:
+        return a, core().Problem(operation, ranks, root=root, bytes=length, element=element)
+    except ValueError as e:
+        raise FanlightError(str(e)) from e
+
+
+@app.command()
+def draw(
+    operation: str, algorithm: str,
+    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=256),
+    root: int = typer.Option(0, "--root", min=0),
+    size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
+    per_node: int = typer.Option(0, "--ranks-per-node", min=0, help="0: all on one node."),
+    output: Optional[Path] = typer.Option(None, "-o", "--output", help="The SVG file; default: standard output."),
+):
+    """Draw who sends what to whom, step by step, as SVG."""
+    a, problem = one_problem(operation, algorithm, ranks, root, size)
+    try:
+        text = core().draw(a.name, problem, per_node)
+    except ValueError as e:
+        raise FanlightError(str(e)) from e
+    if output is None:
+        print(text)
+        return
+    try:
+        output.write_text(text)
+    except OSError as e:
+        raise FanlightError(f"{output}: {e.strerror}", "Name a file in a folder that exists.") from e
+    messages.print(f"{output}: {a.operation} {a.name}, {ranks} ranks", highlight=False)
+
+
+@app.command()
+def count(
+    operation: str, algorithm: Optional[str] = typer.Argument(None),
+    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096),
+    root: int = typer.Option(0, "--root", min=0),
+    size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
+    per_node: int = typer.Option(0, "--ranks-per-node", min=0, help="0: all on one node."),
+):
+    """Count messages, bytes and rounds, and what the cost model says."""
+    from . import counts
+
+    operation = check_operation(operation)
+    chosen = [named(operation, algorithm)] if algorithm else core().algorithms(operation)
+    counts.show(chosen, lambda a: one_problem(operation, a.name, ranks, root, size)[1],
+                per_node, console)
+
+
+@app.command()
+def explain(
+    operation: str,
+    size: str = typer.Argument("8", metavar="BYTES", help="Length of the vector or of a block: 8, 64K, 4M."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Default: the usable cores."),
+    mpi: str = typer.Option("mpich", "--mpi", help="Which MPI would serve it otherwise."),
+    single_copy: bool = typer.Option(True, help="Whether the ranks may read each other's memory."),
+    commutative: bool = typer.Option(True, help="Whether the operator commutes."),
+):
+    """Which algorithm is chosen here, and which rule says so."""
+    from .tables import table
+    from .units import format_bytes, parse_bytes
+
+    operation = check_operation(operation)
+    length = parse_bytes(size)
+    cores = machine_cores()
+    ranks = ranks or cores
+    try:
+        c = core().choose(operation, length, ranks, oversubscribed=ranks > cores, single_copy=single_copy,
+                          commutative=commutative, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
+                          rules=os.environ.get("FANLIGHT_RULES", ""))
+    except ValueError as e:
+        raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES.") from e
+    t = table("", "", title=None, show_header=False)
+    t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
+              + (" (oversubscribed)" if ranks > cores else ""))
+    parameters = ", ".join(f"{p}={c[p]}" for p in ("degree", "piece", "shift") if c[p])
+    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else ""))
+    t.add_row("because", c["rule"])
+    if c["algorithm"] != "native":
+        a = core().algorithm(operation, c["algorithm"])
+        t.add_row("its idea", a.description + (f" [{a.paper}]" if a.paper else ""))
+    console.print(t)
+
+
+@app.command()
+def rules():
+    """The built-in rules of the selection."""
+    print(core().built_in_rules(), end="")
+
+
+def _version(wanted: bool):
+    if wanted:
+        print(f"fanlight {__version__}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def _options(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True)):
+    pass
+
+
+def _with_bench():
+    """`fanlight bench`: a command of its own (fanlight.bench), loaded when it is named."""
+    if "bench" not in sys.argv[1:2] and "--help" not in sys.argv[1:2] and len(sys.argv) > 1:
+        return None
+    try:
+        from . import bench
+    except ImportError:
+        return None
+    for name in ("app", "bench", "main", "command"):
+        if (found := getattr(bench, name, None)) is not None:
+            return found
+    return None
+
+
+def main():
+    import click
+
+    found = _with_bench()
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name="bench")
+    elif callable(found) and not isinstance(found, click.Command):
+        app.command("bench")(found)
+    command = typer.main.get_command(app)
+    if isinstance(found, click.Command):
+        command.add_command(found, "bench")
+    try:
+        command(prog_name="fanlight")
+    except FanlightError as e:
+        messages.print(f"fanlight: {e.problem}", markup=False, highlight=False, soft_wrap=True)
+        if e.advice:
+            messages.print(f"  {e.advice}", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Where the preload libraries lie."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from .errors import FanlightError
+
+# What the file is called, for each ABI.
+FILES = {"mpich": "libfanlight-mpich.so", "openmpi": "libfanlight-openmpi.so", "abi": "libfanlight-abi.so"}
+
+
+def folders() -> list[Path]:
+    """Where they are looked for; the first that has one wins."""
+    if chosen := os.environ.get("FANLIGHT_LIB_DIR"):
+        return [Path(chosen)]
+    package = Path(__file__).resolve().parent
+    found = []
+    source = package.parent.parent
+    if (source / "CMakeLists.txt").exists() and (source / "src" / "preload").is_dir():
+        found.append(source / "build" / "release" / "lib" / "fanlight")
+    try:
+        from . import _core
+
+        found.append(Path(_core.__file__).resolve().parent / "lib")
+    except ImportError:
+        pass
+    found += [package / "lib", Path(sys.prefix) / "lib" / "fanlight",
+              Path("/usr/local/lib/fanlight"), Path("/usr/lib/fanlight")]
+    return list(dict.fromkeys(found))
+
+
+def preload_for(abi: str) -> Path:
+    for folder in folders():
+        library = folder / FILES[abi]
+        if library.exists():
+            return library
+    looked = "\n  ".join(str(f) for f in folders())
+    raise FanlightError(
+        f"no {FILES[abi]} in any of\n  {looked}",
+        "Build it with the headers of that MPI (cmake -DFANLIGHT_"
+        f"{'MPICH' if abi == 'abi' else abi.upper()}_ROOT=PREFIX, or make build), or name the "
+        "folder that has it in FANLIGHT_LIB_DIR.")

@@ -1,0 +1,356 @@
+"""Which MPI library will a program load, and which launcher belongs to it?
+
+The answer is looked for where the dynamic linker and the Python packages look:
+
+1. an executable that is linked to an MPI: what `ldd` says;
+2. a Python program: MPI_LIB_NRN_PATH (NEURON) and MPI4PY_LIBMPI, then what mpi4py is linked
+   to, then the `lib` folder of the Python's environment, where the MPI packages of PyPI lie;
+3. otherwise the `mpiexec` on the PATH.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import FanlightError
+
+NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
+# The file that a program asks for says which ABI it was compiled for.
+SONAME = re.compile(r"libmpi(?:ch)?(?:_abi)?\.so(?:\.\d+)*$")
+_LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra")
+
+
+@dataclass(frozen=True)
+class Mpi:
+    kind: str  # mpich, openmpi or impi: whose library and launcher it is
+    abi: str  # mpich, openmpi or abi: which preload fits
+    library: Path
+    launcher: Path | None
+    found_by: str
+    # What the launcher's environment needs so that this library is found and works.
+    environment: dict = field(default_factory=dict, compare=False)
+
+    @property
+    def name(self) -> str:
+        return NAMES[self.kind]
+
+    def version(self) -> str:
+        return library_version(self.library, self.kind)
+
+
+def _contains(path: Path, *needles: bytes) -> bytes | None:
+    try:
+        with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for needle in needles:
+                if data.find(needle) >= 0:
+                    return needle
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        with open(path, "rb") as f:
+            return f.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def classify(library: Path) -> tuple[str, str] | None:
+    """(kind, abi) of an MPI library's file; None if it is none."""
+    name = library.name
+    abi = "abi" if "_abi" in name else None
+    mark = _contains(library, b"I_MPI_Check_image_status", b"ompi_mpi_comm_self", b"MPIR_CVAR_")
+    if mark is None:
+        return None
+    kind = {b"I": "impi", b"o": "openmpi", b"M": "mpich"}[mark[:1]]
+    return kind, abi or ("openmpi" if kind == "openmpi" else "mpich")
+
+
+def library_version(library: Path, kind: str) -> str:
+    """The version as the library's own text has it; empty if there is none."""
+    patterns = {
+        "mpich": rb"MPICH Version:\s+(\d+\.\d+[.\w]*)|\0(\d+\.\d+\.\d+)\0",
+        "openmpi": rb"Open MPI v(\d+\.\d+\.\d+[\w]*)",
+        "impi": rb"Intel\(R\) MPI Library (20\d\d[.\d]*)",
+    }
+    try:
+        with open(library, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            if found := re.search(patterns[kind], data):
+                return next(g for g in found.groups() if g).decode()
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def resolve_linker_script(library: Path) -> Path:
+    """A libmpi.so that is text (INPUT(libmpi.so.12)) stands for the library that it names."""
+    try:
+        if library.stat().st_size < 4096 and not _is_elf(library):
+            if found := re.search(r"INPUT\s*\(\s*([^\s)]+)", library.read_text(errors="replace")):
+                return library.parent / found[1]
+    except OSError:
+        pass
+    return library
+
+
+def launcher_for(library: Path, kind: str) -> Path | None:
+    """The launcher that was installed with a library."""
+    for start in dict.fromkeys((library.parent, library.resolve().parent)):
+        for prefix in list(start.parents)[:3]:
+            names = (f"mpiexec.{kind}", f"mpirun.{kind}", *_LAUNCHERS)
+            for name in names:
+                candidate = prefix / "bin" / name
+                if os.access(candidate, os.X_OK) and _launcher_kind(candidate) in (kind, None):
+                    return candidate
+            if prefix == Path("/usr"):
+                break
+    return None
+
+
+def _launcher_kind(launcher: Path) -> str | None:
+    try:
+        said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20,
+                              stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    text = said.stdout + said.stderr
+    if re.search(r"Open MPI|OpenRTE|prte", text):
+        return "openmpi"
+    if "Intel" in text:
+        return "impi"
+    if re.search(r"HYDRA|MPICH", text):
+        return "mpich"
+    return None
+
+
+def _environment_for(library: Path, kind: str, linker_finds_it: bool) -> dict:
+    environment = {}
+    folder = str(library.parent)
+    if kind == "impi":
+        # Intel MPI needs its own libfabric and finds neither that nor its providers by itself.
+        fabric = [p for p in (library.parent / "libfabric", library.parent) if (p / "libfabric.so.1").exists()]
+        environment["LD_LIBRARY_PATH"] = _prepend(os.environ.get("LD_LIBRARY_PATH"),
+                                                  *map(str, fabric[:1]), folder)
+        if fabric and "FI_PROVIDER_PATH" not in os.environ:
+            providers = fabric[0] / "prov"
+            environment["FI_PROVIDER_PATH"] = str(providers if providers.is_dir() else fabric[0])
+        if "I_MPI_ROOT" not in os.environ:
+            environment["I_MPI_ROOT"] = str(library.parent.parent)
+    elif not linker_finds_it:
+        environment["LD_LIBRARY_PATH"] = _prepend(os.environ.get("LD_LIBRARY_PATH"), folder)
+    return environment
+
+
+def _prepend(path: str | None, *folders: str) -> str:
+    old = [p for p in (path or "").split(":") if p]
+    return ":".join(dict.fromkeys([*folders, *old]))
+
+
+def from_library(library: Path, found_by: str, linker_finds_it: bool = True) -> Mpi | None:
+    library = resolve_linker_script(library)
+    classified = classify(library)
+    if classified is None:
+        return None
+    kind, abi = classified
+    return Mpi(kind, abi, library, launcher_for(library, kind), found_by,
+               _environment_for(library, kind, linker_finds_it))
+
+
+def _library_dirs(prefix: Path):
+    yield prefix / "lib"
+    yield prefix / "lib64"
+    if prefix == Path("/usr"):
+        yield from sorted(prefix.glob("lib/*-linux-gnu"))
+
+
+def libraries_in(prefix: Path, soname: str | None = None) -> list[Path]:
+    names = [soname] if soname else ["libmpi.so.12", "libmpi.so.40", "libmpich.so.12", "libmpi.so"]
+    return [d / n for d in _library_dirs(prefix) for n in names if (d / n).exists()]
+
+
+def _ldd(program: Path) -> dict[str, Path | None]:
+    """What a program (or library) loads: file name -> where the linker finds it."""
+    if not _is_elf(program):
+        return {}
+    try:
+        said = subprocess.run(["ldd", program], capture_output=True, text=True,
+                              env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL)
+    except OSError as e:
+        raise FanlightError(f"cannot run ldd: {e}",
+                            "Install the package that has ldd (libc-bin), or give --mpi.") from e
+    loaded = {}
+    for line in said.stdout.splitlines():
+        if found := re.match(r"\s*(\S+) => (not found|/\S+)", line):
+            loaded[found[1]] = None if found[2] == "not found" else Path(found[2])
+    return loaded
+
+
+def _from_elf(program: Path) -> Mpi | None:
+    for soname, path in _ldd(program).items():
+        if not SONAME.match(soname):
+            continue
+        if path is not None:
+            if mpi := from_library(path, f"{program.name} is linked to it"):
+                return mpi
+            continue
+        # The linker does not find it: look beside the program, then beside the launchers.
+        prefixes = [program.resolve().parent.parent, *(p for p, _ in _path_prefixes())]
+        for prefix in prefixes:
+            for library in libraries_in(prefix, soname):
+                if mpi := from_library(library, f"{program.name} needs {soname}; found in {library.parent}",
+                                       linker_finds_it=False):
+                    return mpi
+        raise FanlightError(
+            f"{program} needs {soname}, which the dynamic linker does not find",
+            "Put the folder with that library in LD_LIBRARY_PATH, or the MPI's mpiexec on the PATH.")
+    return None
+
+
+_ASK_PYTHON = r"""
+import glob, importlib.util, json, os, sys
+def folder(name):
+    spec = importlib.util.find_spec(name)
+    places = list(spec.submodule_search_locations or []) if spec else []
+    return places[0] if places else None
+mpi4py = folder("mpi4py")
+modules = sorted(glob.glob(os.path.join(mpi4py, "MPI.*.so"))) if mpi4py else []
+print(json.dumps(dict(prefix=sys.prefix, base=sys.base_prefix, modules=modules,
+                      neuron=folder("neuron") is not None)))
+"""
+
+
+def ask_python(interpreter: Path) -> dict:
+    try:
+        said = subprocess.run([interpreter, "-c", _ASK_PYTHON], capture_output=True, text=True,
+                              timeout=60, stdin=subprocess.DEVNULL)
+        return json.loads(said.stdout.splitlines()[-1])
+    except (OSError, subprocess.TimeoutExpired, ValueError, IndexError):
+        return {"prefix": str(interpreter.parent.parent), "base": "", "modules": [], "neuron": False}
+
+
+def _named_by(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    if not value:
+        return None
+    path = Path(os.path.expanduser(value))
+    if path.is_dir():
+        path = next(iter(libraries_in(path.parent)), path)
+    if not path.is_absolute():
+        return None  # a bare name: the dynamic linker's affair
+    if not path.exists():
+        raise FanlightError(f"{variable} names {path}, which does not exist",
+                            f"Set {variable} to the MPI library that the program is to load.")
+    return path
+
+
+def _from_python(interpreter: Path) -> Mpi | None:
+    for variable in ("MPI_LIB_NRN_PATH", "MPI4PY_LIBMPI"):
+        if (path := _named_by(variable)) and (mpi := from_library(path, f"{variable} names it")):
+            return mpi
+    about = ask_python(interpreter)
+    for module in about["modules"]:
+        # A build for one ABI alone is linked to its libmpi; PyPI's wheels load it by name.
+        for soname, path in _ldd(Path(module)).items():
+            if SONAME.match(soname) and path and (mpi := from_library(path, "mpi4py is linked to it")):
+                return mpi
+    for prefix in dict.fromkeys((about["prefix"], about["base"])):
+        if prefix and Path(prefix) != Path("/usr"):
+            for library in libraries_in(Path(prefix)):
+                if mpi := from_library(library, f"it lies in the environment of {interpreter}"):
+                    if about["neuron"] and "MPI_LIB_NRN_PATH" not in os.environ:
+                        # NEURON loads what this variable names, and by default no MPI at all.
+                        mpi.environment["MPI_LIB_NRN_PATH"] = str(mpi.library)
+                    return mpi
+    return None
+
+
+def _path_prefixes() -> list[tuple[Path, Path]]:
+    """(prefix, launcher) for each launcher on the PATH."""
+    found = {}
+    for folder in os.get_exec_path():
+        for name in ("mpiexec", "mpiexec.mpich", "mpiexec.openmpi", "mpiexec.hydra", "mpirun"):
+            launcher = Path(folder) / name
+            if os.access(launcher, os.X_OK):
+                found.setdefault(launcher.parent.parent, launcher)
+    return list(found.items())
+
+
+def on_path() -> list[Mpi]:
+    """The MPIs whose launchers are on the PATH, in its order."""
+    mpis = []
+    for prefix, launcher in _path_prefixes():
+        for library in libraries_in(prefix):
+            mpi = from_library(library, f"{launcher} is on the PATH")
+            if mpi and mpi.library.resolve() not in {m.library.resolve() for m in mpis}:
+                mpis.append(mpi)
+    return mpis
+
+
+def interpreter_of(program: Path) -> Path | None:
+    """The Python that runs a program: itself, or the one that its first line names."""
+    if re.match(r"(i?python|pypy)[\d.]*$", program.name):
+        return program
+    try:
+        with open(program, "rb") as f:
+            first = f.readline(300)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode(errors="replace").split()
+    if words and Path(words[0]).name == "env":
+        words = [w for w in words[1:] if not w.startswith("-") and "=" not in w]
+        words = [found] if words and (found := shutil.which(words[0])) else []
+    if words and re.match(r"(i?python|pypy)[\d.]*$", Path(words[0]).name):
+        return Path(words[0])
+    return None
+
+
+def find_program(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        if Path(name).exists():
+            what = "a folder" if Path(name).is_dir() else "not executable"
+            raise FanlightError(f"{name} is {what}", "Name a program, for instance: python3 " + name
+                                if name.endswith(".py") else f"Make it executable: chmod +x {name}")
+        raise FanlightError(f"no program {name!r} here or on the PATH",
+                            "Give its path, for instance ./" + Path(name).name)
+    # Not resolved: a virtual environment's python is known by its own place alone.
+    return Path(os.path.abspath(found))
+
+
+def find_mpi(program: Path, want: str = "auto") -> Mpi:
+    """The MPI that a program will load; `want` says which kind it has to be."""
+    candidates = []
+    mpi = _from_elf(program)
+    interpreter = interpreter_of(program)
+    if mpi is None and interpreter is not None:
+        mpi = _from_python(interpreter)
+    if mpi is not None:
+        candidates.append(mpi)
+    if not candidates or want not in ("auto", candidates[0].kind):
+        candidates.extend(on_path())
+    if want != "auto":
+        candidates = [m for m in candidates if m.kind == want]
+    if not candidates:
+        which = "an MPI" if want == "auto" else NAMES[want]
+        raise FanlightError(
+            f"{program.name} is not linked to an MPI, and no {which.removeprefix('an ')} was found"
+            + (f" in the environment of {interpreter}" if interpreter else "") + " or on the PATH",
+            f"Put the mpiexec of {which} on the PATH"
+            + (", or install one into that environment (pip install mpich), or name its library in "
+               "MPI4PY_LIBMPI (mpi4py) or MPI_LIB_NRN_PATH (NEURON)." if interpreter else "."))
+    mpi = candidates[0]
+    if mpi.launcher is None:
+        raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",
+                            "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
+    return mpi

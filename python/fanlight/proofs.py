@@ -1,0 +1,62 @@
+"""`fanlight verify`: the cases that an algorithm is proved for."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from . import _core
+from .tables import table
+
+
+def cases(algorithm, size: int):
+    """The problems of one number of ranks: every root, an operator that commutes and one that
+    does not, one element and several, for v forms blocks of different lengths with empty ones."""
+    operation = algorithm.operation
+    roots = range(size) if _core.is_rooted(operation) else [0]
+    commutes = [True, False] if _core.is_reduction(operation) else [True]
+    for root in roots:
+        for commutative in commutes:
+            common = dict(root=root, commutative=commutative)
+            if operation == "barrier":
+                lengths = [dict(bytes=0)]
+            elif _core.has_blocks_v(operation):
+                lengths = [dict(blocks=[(r * 5 + 3) % 7 for r in range(size)]), dict(bytes=4)]
+            elif _core.is_reduction(operation):
+                lengths = [dict(bytes=4, element=4), dict(bytes=(2 * size + 1) * 4, element=4)]
+            else:
+                lengths = [dict(bytes=1), dict(bytes=2 * size + 1)]
+            for length in lengths:
+                problem = _core.Problem(operation, size, **common, **length)
+                if not algorithm.restriction(problem):
+                    yield problem
+
+
+def run(algorithms, sizes: range, calls: int, console: Console) -> int:
+    """Prints a table; the number of algorithms with a fault."""
+    t = table("operation", "algorithm", "cases", "result", numbers=("cases",))
+    faulty = 0
+    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+                  TimeRemainingColumn(), console=console, transient=True) as progress:
+        # The work grows with the square of the ranks, and for every root again.
+        task = progress.add_task("", total=len(algorithms) * sum(sizes))
+        for a in algorithms:
+            progress.update(task, description=f"{a.operation} {a.name}")
+            done = 0
+            fault = ""
+            for size in sizes:
+                for problem in cases(a, size):
+                    done += 1
+                    if found := _core.verify(a.name, problem, calls=calls):
+                        fault = (f"{size} ranks" + (f", root {problem.root}" if _core.is_rooted(a.operation) else "")
+                                 + f", {problem.bytes} bytes: " + "; ".join(found[:3]))
+                        break
+                if fault:
+                    break
+                progress.advance(task, size)
+            faulty += bool(fault)
+            t.add_row(a.operation, a.name, str(done), "wrong: " + fault if fault else "right")
+    console.print(t)
+    console.print(f"{len(algorithms)} algorithms, {sizes.start} to {sizes.stop - 1} ranks: "
+                  + (f"{faulty} wrong" if faulty else "all right"), highlight=False)
+    return faulty

@@ -1,0 +1,56 @@
+// Step k: the 2^k blocks r, r + 1, ... that rank r has go to rank r - 2^k; in the last step
+// only as many as are still missing there.
+//
+// The blocks travel side by side in scratch, the own one first, so that a step is one message
+// wherever the blocks lie in output; copies bring them there in the end.
+//
+// Cost: ceil(log2 P) a + N b + N c, N the sum of all blocks' lengths, c the time to copy a
+// byte.
+// Source: Bruck et al. 1997.  Any number of ranks; short blocks.
+#include <algorithm>
+#include <vector>
+
+#include "schedule/builder.h"
+
+namespace fanlight::allgatherv_algorithms {
+namespace {
+
+// The length of blocks first .. first + count - 1, wrapping around.
+std::size_t length(const Problem& problem, int first, int count) {
+    std::size_t bytes = 0;
+    for (int i = 0; i < count; ++i) bytes += problem.block((first + i) % problem.size).bytes;
+    return bytes;
+}
+
+}  // namespace
+
+Schedule bruck(const Problem& problem) {
+    Builder b(problem);
+    const int rank = problem.rank;
+    const int size = problem.size;
+    const Address packed = b.reserve(size > 1 ? length(problem, 0, size) : 0);
+
+    const Block own = problem.block(rank);
+    if (size > 1) b.copy(input(), packed, own.bytes);
+    b.next_round();
+    for (int distance = 1; distance < size; distance *= 2) {
+        const int count = std::min(distance, size - distance);
+        const int target = (rank - distance + size) % size;
+        const int source = (rank + distance) % size;
+        // Behind the `distance` blocks that the receiver has already.
+        b.put(target, packed, packed + length(problem, target, distance),
+              length(problem, rank, count));
+        b.arrive(source, packed + length(problem, rank, distance),
+                 length(problem, source, count));
+        b.next_round();
+    }
+    std::size_t at = 0;
+    for (int i = 0; i < size; ++i) {
+        const Block block = problem.block((rank + i) % size);
+        b.copy(i == 0 ? input() : packed + at, output(block.offset), block.bytes);
+        at += block.bytes;
+    }
+    return b.finish();
+}
+
+}  // namespace fanlight::allgatherv_algorithms

@@ -1,0 +1,70 @@
+#include "algorithms/blocks.h"
+
+#include <algorithm>
+
+namespace fanlight {
+
+std::vector<Run> runs(const Problem& problem, int first, int count) {
+    std::vector<Run> result;
+    std::size_t packed = 0;
+    int previous = -2;
+    for (int i = 0; i < count; ++i) {
+        const int rank = (first + i) % problem.size;
+        const Block block = problem.block(rank);
+        if (problem.contiguous_blocks() && rank == previous + 1) {
+            result.back().bytes += block.bytes;
+        } else {
+            result.push_back({block.offset, packed, block.bytes});
+        }
+        packed += block.bytes;
+        previous = rank;
+    }
+    return result;
+}
+
+Address offered_block(const Problem& problem, int r) {
+    if (problem.contiguous_blocks()) return input(problem.block(r).offset);
+    return scratch(static_cast<std::size_t>(r) * problem.bytes);
+}
+
+int offer_blocks(Builder& b, const Problem& problem) {
+    const std::size_t bytes = static_cast<std::size_t>(problem.size) * problem.bytes;
+    if (!problem.contiguous_blocks()) {
+        b.reserve(bytes);
+        for (const Run& run : runs(problem, 0, problem.size))
+            b.copy(input(run.offset), scratch(run.packed), run.bytes);
+        b.next_round();
+    }
+    return b.offer_to_all_others(offered_block(problem, 0), bytes);
+}
+
+void put_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int first, int count) {
+    for (const Run& run : runs(problem, first, count)) {
+        const Address place{buffer, run.offset};
+        b.put(peer, place, place, run.bytes);
+    }
+}
+
+void arrive_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int first,
+                   int count) {
+    for (const Run& run : runs(problem, first, count))
+        b.arrive(peer, {buffer, run.offset}, run.bytes);
+}
+
+Block parts(const Problem& problem, int first, int count) {
+    const std::size_t element = std::max<std::size_t>(problem.element, 1);
+    const std::size_t elements = problem.bytes / element;
+    const auto size = static_cast<std::size_t>(problem.size);
+    const auto start = [&](int i) {
+        // The last part takes what is no whole element (a broadcast's vector may have some).
+        if (i == problem.size) return problem.bytes;
+        const auto n = static_cast<std::size_t>(i);
+        // elements * n / size, without overflow
+        return (elements / size * n + elements % size * n / size) * element;
+    };
+    return {start(first), start(first + count) - start(first)};
+}
+
+Block part(const Problem& problem, int i) { return parts(problem, i, 1); }
+
+}  // namespace fanlight

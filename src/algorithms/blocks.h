@@ -1,0 +1,38 @@
+// Several neighbouring blocks in as few steps as their layout allows, and a vector's parts.
+#pragma once
+
+#include <vector>
+
+#include "schedule/builder.h"
+
+namespace fanlight {
+
+// Bytes that one step can move.
+struct Run {
+    std::size_t offset = 0;  // in the buffer that holds all blocks
+    std::size_t packed = 0;  // if the blocks lay side by side, the first one at 0
+    std::size_t bytes = 0;
+};
+
+// Blocks first .. first + count - 1, wrapping around behind the last rank: one run (two if
+// they wrap around) where neighbours touch, otherwise one run for each block.  All ranks get
+// the same runs for the same blocks, so that puts and arrives match.
+std::vector<Run> runs(const Problem&, int first, int count);
+
+// Offers all blocks of the input to all other ranks, as one offer; the peers find block r at
+// offered_block().  Where the blocks do not touch they are packed in scratch first, since an
+// offer is one range; that is this rank's first reservation.
+int offer_blocks(Builder&, const Problem&);
+Address offered_block(const Problem&, int r);
+
+// Blocks that lie at the same place here and at the peer, in the buffer of all blocks.
+void put_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);
+void arrive_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);
+
+// Part i of the vector cut into Problem::size parts, each whole elements and as even as
+// possible; with fewer elements than ranks some parts are empty.
+Block part(const Problem&, int i);
+// Parts first .. first + count - 1 as one; without wrap-around.
+Block parts(const Problem&, int first, int count);
+
+}  // namespace fanlight

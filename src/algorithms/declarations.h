@@ -1,0 +1,12 @@
+// Declares every algorithm's function, from registry.def.
+#pragma once
+
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+
+#define ALGORITHM(operation, name, restrictions, description, paper) \
+    namespace fanlight::operation##_algorithms {                     \
+    Schedule name(const Problem&);                                   \
+    }
+#include "algorithms/registry.def"
+#undef ALGORITHM

@@ -1,0 +1,25 @@
+// Everybody offers its vector to the ranks above; rank r combines the vectors of the
+// ranks below in rank order.
+//
+// Cost: a + (P - 1) (n b + n g), at the last rank.  For short vectors inside a node: one
+// latency, no rank waits for another's combining.
+// Source: Intra-Cell 3.3 (OTA), done from all ranks below.  Any number of ranks and any
+// operator.
+#include <numeric>
+#include <vector>
+
+#include "algorithms/peers.h"
+
+namespace fanlight::exscan_algorithms {
+
+Schedule all_read_lower(const Problem& problem) {
+    Builder b(problem);
+    std::vector<int> above(static_cast<std::size_t>(problem.size - 1 - problem.rank));
+    std::iota(above.begin(), above.end(), problem.rank + 1);
+    if (!above.empty()) b.offer(input(), problem.bytes, above);
+    combine_in_rank_order(b, problem, {problem.rank, input(), input(), 0, problem.bytes},
+                          output());
+    return b.finish();
+}
+
+}  // namespace fanlight::exscan_algorithms

@@ -1,0 +1,23 @@
+// Everybody offers all its blocks; rank r reads block r of everybody's and combines them in
+// rank order.
+//
+// Cost: a + (P - 1) (n b + n g), n the length of a block.
+// Source: Intra-Cell 3.4 (AG), the first half.  Any number of ranks and any operator.
+#include "algorithms/blocks.h"
+#include "algorithms/peers.h"
+
+namespace fanlight::reduce_scatter_block_algorithms {
+
+Schedule all_read_all(const Problem& problem) {
+    Builder b(problem);
+    const Block own = problem.block(problem.rank);
+    int inputs = 0;
+    if (problem.size > 1) inputs = offer_blocks(b, problem);
+    combine_in_rank_order(
+        b, problem,
+        {problem.size, input(own.offset), offered_block(problem, problem.rank), inputs, own.bytes},
+        output());
+    return b.finish();
+}
+
+}  // namespace fanlight::reduce_scatter_block_algorithms

@@ -1,0 +1,29 @@
+// The catalogue of algorithms: one row of registry.def each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+
+namespace fanlight {
+
+struct Algorithm {
+    Operation operation;
+    std::string_view name;  // as users write it: "pruned-ring"; file and function: pruned_ring
+    Schedule (*schedule)(const Problem&);
+    bool power_of_two;      // works for 1, 2, 4, 8 ... ranks only
+    bool commutative;       // needs an operator that commutes
+    std::string_view description;
+    std::string_view paper;
+};
+
+std::span<const Algorithm> algorithms();
+// Null if there is none; '_' and '-' are the same in a name.
+const Algorithm* find_algorithm(Operation, std::string_view name);
+// Why this algorithm cannot serve this problem; empty if it can.
+std::string restriction(const Algorithm&, const Problem&);
+
+}  // namespace fanlight

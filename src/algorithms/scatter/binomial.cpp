@@ -1,0 +1,61 @@
+// Blocks go down a binomial tree, the largest subtree's first; a node keeps its subtree's
+// blocks packed in scratch until they have gone on.
+//
+//     0 ==[4567]=> 4 =[67]=> 6 -[7]-> 7      subtrees are intervals of ranks for every root:
+//     |            +---[5]-> 5               see trees.h
+//     +===[23]===> 2 --[3]-> 3
+//     +---[1]----> 1
+//
+// Cost: ceil(log2 P) a + n (P - 1) b, n the length of a block.
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.2; Pruned ring, figures 1 and 2.  Any number of
+// ranks.
+#include "algorithms/blocks.h"
+#include "algorithms/trees.h"
+
+namespace fanlight::scatter_algorithms {
+
+Schedule binomial(const Problem& problem) {
+    Builder b(problem);
+    const BinomialTree tree = binomial_tree(problem.rank, problem.size, problem.root);
+    const bool root = tree.parent < 0;
+    const bool leaf = tree.children.empty();
+    const Subtree& own = tree.own;
+    const auto length = [&](int blocks) {
+        return static_cast<std::size_t>(blocks) * problem.bytes;
+    };
+    // The first reservation, so at the same place on all ranks; a leaf takes its only block
+    // straight to output.
+    const Address below = b.reserve(root || leaf ? 0 : length(own.count));
+    const auto arrives_at = [&](const Subtree& subtree) {
+        return subtree.count > 1 ? below : output();
+    };
+
+    if (root) {
+        // handled below
+    } else if (tree.parent == problem.root) {
+        for (const Run& run : runs(problem, own.first, own.count))
+            b.arrive(tree.parent, arrives_at(own) + run.packed, run.bytes);
+    } else {
+        b.arrive(tree.parent, arrives_at(own), length(own.count));
+    }
+    b.next_round();
+
+    for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
+        if (root) {
+            for (const Run& run : runs(problem, child->first, child->count))
+                b.put(child->rank, input(run.offset), arrives_at(*child) + run.packed, run.bytes);
+        } else {
+            b.put(child->rank, below + length(child->first - own.first), arrives_at(*child),
+                  length(child->count));
+        }
+    }
+    // The own block last: nobody waits for it.
+    if (root) {
+        b.copy(input(problem.block(problem.rank).offset), output(), problem.bytes);
+    } else if (!leaf) {
+        b.copy(below + length(problem.rank - own.first), output(), problem.bytes);
+    }
+    return b.finish();
+}
+
+}  // namespace fanlight::scatter_algorithms

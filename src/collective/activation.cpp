@@ -1,0 +1,182 @@
+#include "collective/activation.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collective/hooks.h"
+#include "collective/library.h"
+#include "config/config.h"
+#include "topology/cores.h"
+#include "topology/single_copy.h"
+
+namespace fanlight {
+
+namespace {
+
+// What rank 0 tells the others.
+struct Offer {
+    char segment[128] = "";       // its name; empty: there is none
+    std::int64_t reason = 0;      // a Reason, where there is none
+    std::uint64_t settings = 0;   // a hash of what all ranks must agree on
+};
+
+// What each rank tells all others.
+struct Presence {
+    std::uint64_t pid = 0;
+    std::uint64_t pid_namespace = 0;
+    std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
+    std::uint64_t token = 0;
+    std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
+    std::uint64_t may_be_read = 0;
+};
+
+// Ranks that decide by different rules would wait for each other for ever.
+std::uint64_t hash_of_settings() {
+    const Config& c = config();
+    const std::string all = c.algorithm + '\n' + c.rules + '\n' + c.single_copy + '\n' +
+                            std::to_string(c.single_copy_from) + '\n' + std::to_string(c.piece);
+    return std::hash<std::string>{}(all);
+}
+
+std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
+
+void say_once(const std::string& message) {
+    static std::atomic<bool> said{false};
+    if (!said.exchange(true)) say(message);
+}
+
+Segment make_segment(int size, Offer& offer) {
+    const std::size_t bytes = Group::segment_bytes(size);
+    if (!budget::take(bytes)) {
+        offer.reason = static_cast<std::int64_t>(Reason::budget);
+        verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + megabytes(config().shared_memory) + ") is used up: a communicator of " +
+                             std::to_string(size) + " ranks stays with the MPI library"; }, 0);
+        return {};
+    }
+    std::error_code error;
+    Segment segment = Segment::create(bytes, error);
+    if (!segment || segment.name().size() >= sizeof offer.segment) {
+        budget::give_back(bytes);
+        offer.reason = static_cast<std::int64_t>(Reason::no_shared_memory);
+        say_once("no " + megabytes(bytes) + " of shared memory in /dev/shm (" + error.message() +
+                 "): the MPI library's own collectives are used (containers: --shm-size)");
+        return {};
+    }
+    std::strcpy(offer.segment, segment.name().c_str());
+    return segment;
+}
+
+Segment open_segment(const Offer& offer, int size, Reason& reason) {
+    const std::size_t bytes = Group::segment_bytes(size);
+    if (!budget::take(bytes)) {
+        reason = Reason::budget;
+        return {};
+    }
+    std::error_code error;
+    Segment segment = Segment::open(offer.segment, error);
+    if (segment && segment.bytes().size() >= bytes) return segment;
+    budget::give_back(bytes);
+    // Not there: rank 0 is on another node, or in a container with a /dev/shm of its own.
+    reason = error.value() == ENOENT ? Reason::several_nodes : Reason::no_shared_memory;
+    return {};
+}
+
+// Whether this rank can read the memory of all others.
+bool reads_all(const std::vector<Presence>& all, int rank) {
+    if (config().single_copy == "off") return false;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        if (r == static_cast<std::size_t>(rank)) continue;
+        const ReadProbe probe = probe_read(static_cast<pid_t>(all[r].pid),
+                                           reinterpret_cast<const void*>(all[r].address), all[r].token);
+        if (!probe.allowed) {
+            verbose([&] { return "no single copy: " + probe.why_not; }, rank);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool has_fewer_cores_than_ranks(const std::vector<Presence>& all) {
+    std::vector<pid_t> pids;
+    for (const Presence& p : all)
+        if (p.pid_namespace == all[0].pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
+    return usable_cores(pids) < static_cast<int>(all.size());
+}
+
+}  // namespace
+
+std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reason& reason) {
+    // 1. Rank 0 makes a segment and tells its name.
+    Offer offer;
+    Segment segment;
+    offer.settings = hash_of_settings();
+    if (rank == 0) segment = make_segment(size, offer);
+    const std::uint64_t own_settings = offer.settings;
+    mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
+    if (offer.segment[0] == 0) {
+        reason = static_cast<Reason>(offer.reason);
+        return nullptr;
+    }
+
+    // 2. The others open it: whoever can is on the same node.  All tell how it went.
+    Reason mine = Reason::none;
+    if (rank != 0) segment = open_segment(offer, size, mine);
+    if (own_settings != offer.settings) mine = Reason::settings_differ;
+
+    volatile std::uint64_t token = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uint64_t>(&token);
+    Presence presence;
+    presence.pid = static_cast<std::uint64_t>(getpid());
+    presence.pid_namespace = pid_namespace();
+    presence.address = reinterpret_cast<std::uint64_t>(&token);
+    presence.token = token;
+    presence.reason = static_cast<std::uint64_t>(mine);
+    std::vector<Presence> all(static_cast<std::size_t>(size));
+    mpi().Allgather(&presence, sizeof presence, MPI_BYTE, all.data(), sizeof presence, MPI_BYTE, comm);
+
+    segment.unlink();  // everybody has opened it who can
+    reason = Reason::none;
+    for (const Presence& p : all)
+        if (reason == Reason::none) reason = static_cast<Reason>(p.reason);
+    if (reason != Reason::none) {
+        if (segment) budget::give_back(Group::segment_bytes(size));
+        verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
+                             to_string(reason); }, rank);
+        return nullptr;
+    }
+
+    // 3. What is not the same for all must be agreed on: who can read whose memory, and
+    //    whether there are enough cores.
+    int facts[2] = {reads_all(all, rank), !has_fewer_cores_than_ranks(all)}, agreed[2] = {0, 0};
+    mpi().Allreduce(facts, agreed, 2, MPI_INT, MPI_MIN, comm);
+    const bool single_copy = agreed[0], oversubscribed = !agreed[1];
+
+    std::unique_ptr<Serving> serving;
+    const std::size_t bytes = segment.bytes().size();
+    try {
+        serving = std::make_unique<Serving>(std::move(segment), rank, size, single_copy, oversubscribed);
+    } catch (const std::exception& e) {
+        say(std::string("a group could not be set up: ") + e.what());
+        budget::give_back(bytes);
+    }
+
+    // 4. Also the barrier between making the group and its first operation.
+    int made = serving != nullptr, all_made = 0;
+    mpi().Allreduce(&made, &all_made, 1, MPI_INT, MPI_MIN, comm);
+    if (!all_made) {
+        reason = Reason::setup_failed;
+        return nullptr;
+    }
+    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " + megabytes(bytes) +
+                         " of shared memory, single copy " + (single_copy ? "yes" : "no") + ", oversubscribed " +
+                         (oversubscribed ? "yes" : "no"); }, rank);
+    return serving;
+}
+
+}  // namespace fanlight

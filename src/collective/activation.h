@@ -1,0 +1,15 @@
+// The step from a communicator of the MPI library to a group of Fanlight's.
+#pragma once
+
+#include <memory>
+
+#include "collective/mpi_header.h"
+#include "collective/reason.h"
+#include "collective/serving.h"
+
+namespace fanlight {
+
+// All ranks of `comm` call it together; all get a group, or none and the same reason.
+std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reason& reason);
+
+}  // namespace fanlight

@@ -1,0 +1,49 @@
+// barrier and bcast.
+#include "collective/buffers.h"
+#include "collective/operations.h"
+
+namespace fanlight {
+
+const Decision* barrier(Call& call) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    LastCall& last = s->last(Operation::barrier);
+    if (!last.decision) last.decision = &s->decide({.operation = Operation::barrier});
+    const Decision& d = *last.decision;
+    if (!d.algorithm) return call.pass(d.reason);
+    s->group.run(d.plan, nullptr, nullptr, nullptr);
+    return &d;
+}
+
+const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype handle, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    LastCall& last = s->last(Operation::bcast);
+    if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, buffer, buffer, nullptr);
+        return &d;
+    }
+
+    Elements e;
+    if (root < 0 || root >= s->size || !acceptable(buffer, count, handle, e)) return call.pass(Reason::arguments);
+    if (e.bytes() == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(e.bytes())) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::bcast, .root = root, .bytes = e.bytes()});
+    if (e.datatype->named() && e.datatype->packed)
+        last = {.decision = &d, .count = count, .datatype = handle, .root = root};
+    if (!d.algorithm) return call.pass(d.reason);
+    if (e.datatype->packed) {
+        s->group.run(d.plan, buffer, buffer, nullptr);
+        return &d;
+    }
+    const Trim trim{s->workspace};
+    const PackedOutput output(e, s->workspace);
+    if (s->rank == root) pack(*e.datatype, buffer, static_cast<std::size_t>(count), output.bytes());
+    s->group.run(d.plan, output.bytes(), output.bytes(), nullptr);
+    if (s->rank != root) output.finish();
+    return &d;
+}
+
+}  // namespace fanlight

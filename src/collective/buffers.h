@@ -1,0 +1,85 @@
+// The program's buffers as the executor wants them: packed bytes, without copying what lies
+// in memory like that anyway.
+#pragma once
+
+#include <cstring>
+
+#include "collective/datatype.h"
+#include "collective/mpi_header.h"
+#include "collective/workspace.h"
+
+namespace fanlight {
+
+// A buffer of the fast path: an address of the program's.
+inline bool ordinary(const void* buffer) { return buffer != nullptr && buffer != MPI_IN_PLACE; }
+
+// Some elements of a datatype at a place in memory.
+struct Elements {
+    const void* memory = nullptr;
+    MPI_Count count = 0;
+    const Datatype* datatype = nullptr;
+
+    std::size_t bytes() const { return static_cast<std::size_t>(count) * datatype->size; }
+    // Where element i is; only for what is not MPI_BOTTOM.
+    const std::byte* at(std::ptrdiff_t i) const {
+        return static_cast<const std::byte*>(memory) + i * datatype->extent;
+    }
+    Elements part(std::ptrdiff_t first, MPI_Count n) const { return {at(first), n, datatype}; }
+};
+
+// False for what the MPI library would not accept: a negative count, a datatype that is null
+// or not committed, no buffer.
+inline bool acceptable(const void* memory, MPI_Count count, MPI_Datatype handle, Elements& e) {
+    if (count < 0 || memory == MPI_IN_PLACE) return false;
+    e = {memory, count, datatype(handle)};
+    if (!e.datatype) return false;
+    // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
+    return memory || e.bytes() == 0 || !(e.datatype->named() || e.datatype->packed);
+}
+
+// Where the packed bytes are for reading.
+inline const std::byte* packed_input(const Elements& e, Workspace& workspace, Workspace::Use use = Workspace::input) {
+    if (e.datatype->packed) return static_cast<const std::byte*>(e.memory);
+    std::byte* packed = workspace.get(use, e.bytes());
+    pack(*e.datatype, e.memory, static_cast<std::size_t>(e.count), packed);
+    return packed;
+}
+
+// A copy of the packed bytes: of a buffer that will be written while it is still read.
+inline std::byte* packed_copy(const Elements& e, Workspace& workspace) {
+    std::byte* packed = workspace.get(Workspace::input, e.bytes());
+    if (e.datatype->packed) std::memcpy(packed, e.memory, e.bytes());
+    else pack(*e.datatype, e.memory, static_cast<std::size_t>(e.count), packed);
+    return packed;
+}
+
+// Where packed bytes are to be written, and then brought to their place.
+class PackedOutput {
+public:
+    PackedOutput(const Elements& e, Workspace& workspace)
+        : elements_(e),
+          packed_(e.datatype->packed ? static_cast<std::byte*>(const_cast<void*>(e.memory))
+                                     : workspace.get(Workspace::output, e.bytes())) {}
+    std::byte* bytes() const { return packed_; }
+    bool is_copy() const { return !elements_.datatype->packed; }
+    void finish() const {
+        if (is_copy())
+            unpack(*elements_.datatype, packed_, const_cast<void*>(elements_.memory), static_cast<std::size_t>(elements_.count));
+    }
+
+private:
+    Elements elements_;
+    std::byte* packed_;
+};
+
+// Packed bytes of any length?  MPI_Pack without large counts ends at 2 GiB; asked of a total
+// that all ranks know, also by the ranks that pack nothing.
+inline bool can_pack(std::size_t total_bytes) { return total_bytes < (std::size_t{1} << 31) || packs_large(); }
+
+// Frees what was large when the operation is over.
+struct Trim {
+    Workspace& workspace;
+    ~Trim() { workspace.trim(); }
+};
+
+}  // namespace fanlight

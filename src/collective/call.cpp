@@ -1,0 +1,21 @@
+#include "collective/call.h"
+
+#include "collective/datatype.h"
+
+namespace fanlight {
+
+void Call::record(const Decision& decision) const {
+    report::call(operation_, decision.bytes, decision.algorithm->name.data(), Reason::none, report::now_ns() - started_);
+}
+
+void Call::record(std::size_t bytes) const {
+    report::call(operation_, bytes, "", reason_, report::now_ns() - started_);
+}
+
+std::size_t bytes_of(const void* buffer, MPI_Count count, MPI_Datatype handle) {
+    if (buffer == MPI_IN_PLACE || count <= 0 || !communicators::open.load(std::memory_order_relaxed)) return 0;
+    const Datatype* d = datatype(handle);
+    return d ? static_cast<std::size_t>(count) * d->size : 0;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,144 @@
+#include "collective/communicator.h"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "collective/activation.h"
+#include "collective/library.h"
+#include "collective/report.h"
+#include "collective/serving.h"
+#include "config/config.h"
+
+namespace fanlight {
+
+Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size)
+    : handle_(handle),
+      rank_(rank),
+      size_(size),
+      reason_(permanent == Reason::none ? Reason::few_calls : permanent),
+      // The call at which it was first seen has been counted when this is made.
+      calls_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after - 1, 0) : -1) {}
+
+Communicator::~Communicator() { report::communicator(size_, reason_); }
+
+Serving* Communicator::count(Reason& reason) {
+    if (calls_left_ == 0) {
+        calls_left_ = -1;
+        serving_ = activate_group(handle_, rank_, size_, reason_);
+        if (serving_) {
+            reason_ = Reason::none;
+            return serving_.get();
+        }
+    }
+    if (calls_left_ > 0) --calls_left_;
+    reason = reason_;
+    return nullptr;
+}
+
+namespace communicators {
+
+std::atomic<std::uint64_t> generation{1};
+std::atomic<bool> open{true};
+// Fast to reach: this library is loaded at the start of the program.
+__attribute__((tls_model("initial-exec"))) thread_local Last last{};
+
+namespace {
+
+struct Table {
+    std::shared_mutex mutex;
+    std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> all;
+    int key = MPI_KEYVAL_INVALID;
+};
+
+Table& table() {
+    // Never destroyed: programs call MPI in their own static destructors.
+    static Table& t = *new Table;
+    return t;
+}
+
+void forget(MPI_Comm comm) {
+    std::unique_ptr<Communicator> gone;
+    {
+        const std::unique_lock lock(table().mutex);
+        if (const auto it = table().all.find(comm); it != table().all.end()) {
+            gone = std::move(it->second);
+            table().all.erase(it);
+        }
+        generation.fetch_add(1, std::memory_order_release);
+    }
+}
+
+// MPI calls it however a communicator ends: MPI_Comm_free, MPI_Comm_disconnect, a library's
+// own call of PMPI_Comm_free.
+extern "C" int fanlight_communicator_freed(MPI_Comm comm, int, void*, void*) {
+    forget(comm);
+    return MPI_SUCCESS;
+}
+
+// MPI_COMM_SELF is the first to be freed in MPI_Finalize, also where the program, or a tool
+// above, calls PMPI_Finalize.
+extern "C" int fanlight_self_freed(MPI_Comm, int, void*, void*) {
+    close();
+    return MPI_SUCCESS;
+}
+
+int attribute_key() {
+    static const int key = [] {
+        int own = MPI_KEYVAL_INVALID, self = MPI_KEYVAL_INVALID;
+        mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_self_freed, &self, nullptr);
+        mpi().Comm_set_attr(MPI_COMM_SELF, self, nullptr);
+        mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_communicator_freed, &own, nullptr);
+        return own;
+    }();
+    return key;
+}
+
+bool world_is_there() {
+    int initialized = 0, finalized = 0;
+    mpi().Initialized(&initialized);
+    mpi().Finalized(&finalized);
+    return initialized && !finalized;
+}
+
+}  // namespace
+
+Communicator* look_up(MPI_Comm comm) {
+    const std::uint64_t now = generation.load(std::memory_order_acquire);
+    const std::shared_lock lock(table().mutex);
+    const auto it = table().all.find(comm);
+    if (it == table().all.end()) return nullptr;
+    last = {comm, now, it->second.get()};
+    return it->second.get();
+}
+
+void first_seen(MPI_Comm comm) {
+    // A program of sessions alone has no MPI_COMM_SELF for what we need.
+    if (!world_is_there()) return;
+    if (!config().enabled) {
+        open.store(false, std::memory_order_relaxed);
+        return;
+    }
+    int inter = 0, rank = 0, size = 0;
+    mpi().Comm_test_inter(comm, &inter);
+    mpi().Comm_rank(comm, &rank);
+    mpi().Comm_size(comm, &size);
+    const Reason permanent = inter ? Reason::intercommunicator : size == 1 ? Reason::one_rank : Reason::none;
+    auto made = std::make_unique<Communicator>(comm, permanent, rank, size);
+    if (mpi().Comm_set_attr(comm, attribute_key(), nullptr) != MPI_SUCCESS) return;
+    const std::unique_lock lock(table().mutex);
+    table().all.try_emplace(comm, std::move(made));
+}
+
+void close() {
+    open.store(false, std::memory_order_relaxed);
+    std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
+    const std::unique_lock lock(table().mutex);
+    gone.swap(table().all);
+    generation.fetch_add(1, std::memory_order_release);
+}
+
+}  // namespace communicators
+
+}  // namespace fanlight

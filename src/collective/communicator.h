@@ -1,0 +1,76 @@
+// What Fanlight knows of each communicator: how many calls it has seen, and the group that
+// serves it once it is worth one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "collective/mpi_header.h"
+#include "collective/reason.h"
+
+namespace fanlight {
+
+class Serving;
+
+class Communicator {
+public:
+    Communicator(MPI_Comm, Reason permanent, int rank, int size);
+    ~Communicator();
+
+    // Null while the MPI library serves this communicator; `reason` says why.  To be called
+    // once at every collective call: on the same call of all ranks it becomes a group.
+    Serving* serving(Reason& reason) {
+        if (serving_) [[likely]] return serving_.get();
+        return count(reason);
+    }
+    MPI_Comm handle() const { return handle_; }
+    Reason reason() const { return reason_; }
+    bool served() const { return serving_ != nullptr; }
+
+private:
+    Serving* count(Reason&);
+    void activate();
+
+    MPI_Comm handle_;
+    int rank_, size_;
+    Reason reason_;
+    std::int64_t calls_left_;
+    std::unique_ptr<Serving> serving_;
+};
+
+// --- from handle to communicator ----------------------------------------------------------
+
+namespace communicators {
+
+// Grows with each communicator that is freed, whose handle may come again.
+extern std::atomic<std::uint64_t> generation;
+// Whether communicators are looked at: not with FANLIGHT=0, nor after MPI_Finalize.
+extern std::atomic<bool> open;
+
+struct Last {
+    MPI_Comm handle;
+    std::uint64_t generation;
+    Communicator* communicator;
+};
+extern thread_local Last last;
+
+Communicator* look_up(MPI_Comm);
+
+// Null when it was not seen before.
+inline Communicator* find(MPI_Comm comm) {
+    if (last.communicator && last.handle == comm &&
+        last.generation == generation.load(std::memory_order_acquire)) [[likely]]
+        return last.communicator;
+    return look_up(comm);
+}
+
+// The MPI library has accepted a call on it, so the handle is valid.
+void first_seen(MPI_Comm);
+
+// At MPI_Finalize: all groups end, and no new ones begin.
+void close();
+
+}  // namespace communicators
+
+}  // namespace fanlight

@@ -1,0 +1,231 @@
+#include "collective/datatype.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "collective/library.h"
+
+namespace fanlight {
+
+namespace {
+
+// What the MPI library would say to a call with this datatype, without its error handlers
+// being called: a message of nothing to nobody.
+bool accepted(MPI_Datatype handle) {
+    return handle != MPI_DATATYPE_NULL &&
+           mpi().Send(nullptr, 0, handle, MPI_PROC_NULL, 0, quiet_communicator()) == MPI_SUCCESS;
+}
+
+Datatype measured(MPI_Datatype handle) {
+    MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+    mpi().Type_size_x(handle, &size);
+    mpi().Type_get_extent_x(handle, &lb, &extent);
+    mpi().Type_get_true_extent_x(handle, &true_lb, &true_extent);
+    Datatype d;
+    d.handle = handle;
+    d.size = static_cast<std::size_t>(std::max<MPI_Count>(size, 0));
+    d.extent = static_cast<std::ptrdiff_t>(extent);
+    d.true_lb = static_cast<std::ptrdiff_t>(true_lb);
+    d.true_extent = static_cast<std::size_t>(true_extent);
+    d.packed = size == extent && size == true_extent && lb == 0 && true_lb == 0;
+    return d;
+}
+
+// --- the named ones: a table by handle --------------------------------------------------
+
+enum class ByName : unsigned char { integer, real };
+Number number_of(Number n, std::size_t) { return n; }
+Number number_of(ByName n, std::size_t size) {
+    if (n == ByName::real)
+        return size == 4 ? Number::float32 : size == 8 ? Number::float64 : Number::none;
+    switch (size) {
+        case 1: return Number::int8;
+        case 2: return Number::int16;
+        case 4: return Number::int32;
+        case 8: return Number::int64;
+        default: return Number::none;
+    }
+}
+
+class NamedDatatypes {
+public:
+    NamedDatatypes() {
+        // Names in datatypes.def; `integer` and `real` are resolved by size.
+        using enum Number;
+        using enum ByName;
+#define DATATYPE(handle, kind, number) add(handle, DatatypeClass::kind, number);
+#include "collective/datatypes.def"
+#undef DATATYPE
+    }
+
+    const Datatype* find(MPI_Datatype handle) const {
+        for (std::size_t i = slot(handle);; i = (i + 1) % slots)
+            if (!table_[i] || table_[i]->handle == handle) return table_[i];
+    }
+
+private:
+    template <class N>
+    void add(MPI_Datatype handle, DatatypeClass kind, N number) {
+        // Fortran's datatypes are null, or of no size, where MPI was built without Fortran.
+        if (!accepted(handle) || find(handle)) return;
+        Datatype d = measured(handle);
+        if (d.size == 0) return;
+        d.kind = kind;
+        d.number = number_of(number, d.size);
+        const std::size_t expected = size_of(d.number) * (kind == DatatypeClass::complex ? 2 : 1);
+        if (expected != static_cast<std::size_t>(d.extent)) d.number = Number::none;
+        std::size_t i = slot(handle);
+        while (table_[i]) i = (i + 1) % slots;
+        table_[i] = new Datatype(d);
+    }
+
+    static constexpr std::size_t slots = 512;
+    static std::size_t slot(MPI_Datatype handle) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, &handle, sizeof handle);
+        return (bits * 0x9e3779b97f4a7c15u) >> 55;
+    }
+    const Datatype* table_[slots] = {};
+};
+static_assert((std::uint64_t{1} << (64 - 55)) == 512);
+
+const NamedDatatypes& named_datatypes() {
+    // Never destroyed: programs call MPI in their own static destructors.
+    static const auto& all = *new NamedDatatypes;
+    return all;
+}
+
+// --- derived ones: kept as an attribute, since a handle is used again after it was freed ---
+
+extern "C" int forget_datatype(MPI_Datatype, int, void* value, void*) {
+    delete static_cast<Datatype*>(value);
+    return MPI_SUCCESS;
+}
+
+int attribute_key() {
+    static const int key = [] {
+        int k = MPI_KEYVAL_INVALID;
+        mpi().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_datatype, &k, nullptr);
+        return k;
+    }();
+    return key;
+}
+
+// Size and extent may agree while the order in memory is another one (displacements 4, 0):
+// packing bytes that name their own places shows it.
+bool packs_in_order(const Datatype& d) {
+    constexpr std::size_t longest = std::size_t{16} << 20;
+    if (!d.packed || d.size == 0 || d.size > longest) return false;
+    std::vector<std::byte> memory(d.size), packed(d.size);
+    for (int shift = 0; shift == 0 || d.size >> shift; shift += 8) {
+        for (std::size_t i = 0; i < d.size; ++i) memory[i] = static_cast<std::byte>(i >> shift);
+        pack(d, memory.data(), 1, packed.data());
+        if (memory != packed) return false;
+    }
+    return true;
+}
+
+const Datatype* derived(MPI_Datatype handle) {
+    if (!accepted(handle)) return nullptr;
+    void* value = nullptr;
+    int found = 0;
+    mpi().Type_get_attr(handle, attribute_key(), &value, &found);
+    if (found) return static_cast<const Datatype*>(value);
+    auto d = std::make_unique<Datatype>(measured(handle));
+    d->kind = DatatypeClass::derived;
+    d->packed = packs_in_order(*d);
+    if (mpi().Type_set_attr(handle, attribute_key(), d.get()) != MPI_SUCCESS) return nullptr;
+    return d.release();
+}
+
+[[noreturn]] void packing_failed() {
+    std::fprintf(stderr, "fanlight: MPI_Pack failed on a datatype that the MPI library accepts\n");
+    std::abort();
+}
+
+// Elements that MPI_Pack's int counts can take at a time.
+std::size_t batch(const Datatype& d, std::size_t count) {
+    return std::min({count, static_cast<std::size_t>(INT_MAX),
+                     std::max<std::size_t>(INT_MAX / std::max<std::size_t>(d.size, 1), 1)});
+}
+
+}  // namespace
+
+const Datatype* datatype(MPI_Datatype handle) {
+    if (const Datatype* d = named_datatypes().find(handle)) return d;
+    return derived(handle);
+}
+
+MPI_Comm quiet_communicator() {
+    static const MPI_Comm comm = [] {
+        MPI_Comm c = MPI_COMM_NULL;
+        // Not MPI_Comm_dup: it would call the copy functions of the program's attributes.
+        mpi().Comm_split(MPI_COMM_SELF, 0, 0, &c);
+        mpi().Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+        return c;
+    }();
+    return comm;
+}
+
+bool packs_large() {
+#if MPI_VERSION >= 4
+    return mpi().Pack_c && mpi().Unpack_c;
+#else
+    return false;
+#endif
+}
+
+void pack(const Datatype& d, const void* memory, std::size_t count, std::byte* packed) {
+#if MPI_VERSION >= 4
+    if (packs_large()) {
+        MPI_Count position = 0;
+        const auto room = static_cast<MPI_Count>(count * d.size);
+        if (mpi().Pack_c(memory, static_cast<MPI_Count>(count), d.handle, packed, room, &position,
+                         quiet_communicator()) != MPI_SUCCESS)
+            packing_failed();
+        return;
+    }
+#endif
+    const char* from = static_cast<const char*>(memory);
+    while (count > 0) {
+        const std::size_t n = batch(d, count);
+        int position = 0;
+        if (mpi().Pack(from, static_cast<int>(n), d.handle, packed, static_cast<int>(n * d.size),
+                       &position, quiet_communicator()) != MPI_SUCCESS)
+            packing_failed();
+        from += static_cast<std::ptrdiff_t>(n) * d.extent;
+        packed += n * d.size;
+        count -= n;
+    }
+}
+
+void unpack(const Datatype& d, const std::byte* packed, void* memory, std::size_t count) {
+#if MPI_VERSION >= 4
+    if (packs_large()) {
+        MPI_Count position = 0;
+        const auto length = static_cast<MPI_Count>(count * d.size);
+        if (mpi().Unpack_c(packed, length, &position, memory, static_cast<MPI_Count>(count),
+                           d.handle, quiet_communicator()) != MPI_SUCCESS)
+            packing_failed();
+        return;
+    }
+#endif
+    char* to = static_cast<char*>(memory);
+    while (count > 0) {
+        const std::size_t n = batch(d, count);
+        int position = 0;
+        if (mpi().Unpack(packed, static_cast<int>(n * d.size), &position, to, static_cast<int>(n),
+                         d.handle, quiet_communicator()) != MPI_SUCCESS)
+            packing_failed();
+        to += static_cast<std::ptrdiff_t>(n) * d.extent;
+        packed += n * d.size;
+        count -= n;
+    }
+}
+
+}  // namespace fanlight

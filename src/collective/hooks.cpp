@@ -1,0 +1,43 @@
+#include "collective/hooks.h"
+
+#include <unistd.h>
+
+#include <csignal>
+
+#include "collective/datatype.h"
+#include "collective/library.h"
+
+namespace fanlight {
+
+namespace {
+
+// Any call into the MPI library that looks for messages lets it progress on all of them.
+void progress() {
+    int flag = 0;
+    mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, quiet_communicator(), &flag, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
+void say(const std::string& message) {
+    const std::string line = "fanlight: " + message + "\n";
+    // write(2): one line stays one line, also when all ranks speak at once.
+    if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+void stop(const std::string& message) {
+    say(message);
+    // MPI_Abort may itself wait for a rank that is no more.
+    std::signal(SIGALRM, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    ::alarm(5);
+    mpi().Abort(MPI_COMM_WORLD, 1);
+    ::_exit(1);
+}
+
+Waiter::Hooks waiting_hooks() { return {progress, stop, say}; }
+
+}  // namespace fanlight

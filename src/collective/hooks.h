@@ -1,0 +1,25 @@
+// What the executor asks of the world while it waits, and what Fanlight says to the user.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+#include "execute/wait.h"
+
+namespace fanlight {
+
+Waiter::Hooks waiting_hooks();
+
+// "fanlight: ..." on standard error, in one piece.
+void say(const std::string&);
+
+// With FANLIGHT_VERBOSE, by rank 0 of the communicator alone.
+template <class Text>
+void verbose(Text&& text, int rank) {
+    if (config().verbose && rank == 0) say(text());
+}
+
+// Ends the job with a message: for what only its user can put right.
+[[noreturn]] void stop(const std::string& message);
+
+}  // namespace fanlight

@@ -1,0 +1,30 @@
+// The MPI library that the program runs with, found at run time: the preload may be loaded
+// before any MPI is (a program that loads its MPI with dlopen, as NEURON does).
+#pragma once
+
+#include "collective/mpi_header.h"
+
+namespace fanlight {
+
+struct Library {
+#define FUNCTION(name) decltype(&::PMPI_##name) name = nullptr;
+#if MPI_VERSION >= 4
+#define LARGE(name) FUNCTION(name)
+#else
+#define LARGE(name)
+#endif
+#include "collective/library.def"
+#undef LARGE
+#undef FUNCTION
+};
+
+// Ends the program with a message where a function is missing.
+const Library& mpi();
+
+// What the program would get under this name if this library were not there; null if nothing.
+void* find_in_mpi(const char* symbol);
+
+// "mpich", "impi", "openmpi": as rules name them (Situation::mpi).
+const char* mpi_name();
+
+}  // namespace fanlight

@@ -1,0 +1,42 @@
+// The collective operations by MPI's arguments.  Each returns what served the call, or null:
+// then the MPI library must serve it (Call says why).  All ranks come to the same answer, for
+// it depends on nothing but what MPI guarantees to be the same on all of them: total bytes,
+// operator, root, communicator.  Only wrong arguments are an exception: what is wrong goes to
+// the MPI library, whose error handler it is that raises the error.
+#pragma once
+
+#include "collective/call.h"
+#include "collective/mpi_header.h"
+
+namespace fanlight {
+
+const Decision* barrier(Call&);
+const Decision* bcast(Call&, void* buffer, MPI_Count count, MPI_Datatype, int root);
+
+const Decision* reduce(Call&, const void* send, void* receive, MPI_Count count, MPI_Datatype, MPI_Op, int root);
+const Decision* allreduce(Call&, const void* send, void* receive, MPI_Count count, MPI_Datatype, MPI_Op);
+const Decision* scan(Call&, const void* send, void* receive, MPI_Count count, MPI_Datatype, MPI_Op);
+const Decision* exscan(Call&, const void* send, void* receive, MPI_Count count, MPI_Datatype, MPI_Op);
+const Decision* reduce_scatter_block(Call&, const void* send, void* receive, MPI_Count count, MPI_Datatype, MPI_Op);
+
+const Decision* allgather(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type);
+const Decision* gather(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                       void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root);
+const Decision* scatter(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                        void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root);
+const Decision* alltoall(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type);
+
+// Counts and displacements are int, or MPI_Count and MPI_Aint.
+template <class C, class D>
+const Decision* allgatherv(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                           void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type);
+template <class C, class D>
+const Decision* gatherv(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                        void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type, int root);
+template <class C, class D>
+const Decision* scatterv(Call&, const void* send, const C* send_counts, const D* displacements, MPI_Datatype send_type,
+                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root);
+
+}  // namespace fanlight

@@ -1,0 +1,136 @@
+// reduce, allreduce, scan, exscan, reduce_scatter_block.
+#include "collective/buffers.h"
+#include "collective/operations.h"
+#include "collective/reduction.h"
+
+namespace fanlight {
+
+namespace {
+
+// The buffers of a reduction in the order in which the executor combines them: as they lie in
+// memory, unless the datatype is one of the program's with gaps.
+struct ReductionBuffers {
+    const Datatype& datatype;
+    bool in_memory_order;
+    Workspace& workspace;
+
+    Elements elements(const void* memory, MPI_Count count) const { return {memory, count, &datatype}; }
+    std::size_t bytes(MPI_Count count) const {
+        return static_cast<std::size_t>(count) * (in_memory_order ? static_cast<std::size_t>(datatype.extent) : datatype.size);
+    }
+    const void* input(const void* memory, MPI_Count count) const {
+        return in_memory_order ? memory : packed_input(elements(memory, count), workspace);
+    }
+    // Of a buffer that is also the output.
+    const void* input_copy(const void* memory, MPI_Count count) const {
+        if (!in_memory_order) return packed_copy(elements(memory, count), workspace);
+        std::byte* copy = workspace.get(Workspace::input, bytes(count));
+        std::memcpy(copy, memory, bytes(count));
+        return copy;
+    }
+    void* output(void* memory, MPI_Count count) const {
+        return in_memory_order ? memory : workspace.get(Workspace::output, bytes(count));
+    }
+    void finish(const void* output, void* memory, MPI_Count count) const {
+        if (!in_memory_order)
+            unpack(datatype, static_cast<const std::byte*>(output), memory, static_cast<std::size_t>(count));
+    }
+};
+
+// Input and output are the same memory without MPI_IN_PLACE.  MPI forbids it; MPICH's family
+// says so, Open MPI takes it as MPI_IN_PLACE.
+enum class Aliased { no, in_place, wrong };
+Aliased aliased(const void* send, const void* receive) {
+    if (send != receive || send == nullptr) return Aliased::no;
+#if defined(OPEN_MPI)
+    return Aliased::in_place;
+#else
+    return Aliased::wrong;
+#endif
+}
+
+bool address_missing(const void* memory, const Reduction& r) {
+    return !memory && r.in_memory_order;
+}
+
+void remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
+    if (!r.named || !r.datatype->named()) return;
+    last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root};
+    // Without a function of our own the combiner needs the Reduction, which ends with the call.
+    last.combiner = r.apply ? r.combiner() : Combiner{};
+    if (d.algorithm && !r.apply) last = {};
+}
+
+// reduce (with a root), and the operations without one.  `blocks`: how many times `count`
+// elements the input has.
+const Decision* reduction(Call& call, Operation operation, const void* send, void* receive, MPI_Count count,
+                          MPI_Datatype handle, MPI_Op op, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    const bool rooted = operation == Operation::reduce;
+    const bool receives = !rooted || s->rank == root;
+
+    LastCall& last = s->last(operation);
+    if (last.count == count && last.datatype == handle && last.op == op && last.root == root && ordinary(send) &&
+        (!receives || (ordinary(receive) && send != receive))) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, send, receives ? receive : nullptr, &last.combiner);
+        return &d;
+    }
+
+    if (count < 0 || (rooted && (root < 0 || root >= s->size))) return call.pass(Reason::arguments);
+    Reduction r;
+    if (!find_reduction(op, handle, r)) return call.pass(Reason::operation);
+    bool in_place = send == MPI_IN_PLACE;
+    if (in_place && !receives) return call.pass(Reason::arguments);
+    if (count > 0) {
+        if (receives) {
+            if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
+            const Aliased alias = aliased(send, receive);
+            if (alias == Aliased::wrong) return call.pass(Reason::arguments);
+            in_place |= alias == Aliased::in_place;
+        }
+        if (!in_place && address_missing(send, r)) return call.pass(Reason::arguments);
+    }
+
+    const ReductionBuffers buffers{*r.datatype, r.in_memory_order, s->workspace};
+    const std::size_t bytes = buffers.bytes(count);
+    const MPI_Count input_count = operation == Operation::reduce_scatter_block ? count * s->size : count;
+    if (bytes == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(buffers.bytes(input_count))) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = operation, .root = rooted ? root : 0, .bytes = bytes,
+                                   .element = r.element, .commutative = r.commutative});
+    remember(last, d, count, handle, op, root, r);
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    const Combiner combiner = r.combiner();
+    const void* input = in_place ? buffers.input_copy(receive, input_count) : buffers.input(send, input_count);
+    void* output = receives ? buffers.output(receive, count) : nullptr;
+    s->group.run(d.plan, input, output, &combiner);
+    // exscan leaves rank 0's buffer as it is.
+    const bool written = receives && !(operation == Operation::exscan && s->rank == 0);
+    if (written) buffers.finish(output, receive, count);
+    return &d;
+}
+
+}  // namespace
+
+const Decision* reduce(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root) {
+    return reduction(call, Operation::reduce, send, receive, count, handle, op, root);
+}
+const Decision* allreduce(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op) {
+    return reduction(call, Operation::allreduce, send, receive, count, handle, op, 0);
+}
+const Decision* scan(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op) {
+    return reduction(call, Operation::scan, send, receive, count, handle, op, 0);
+}
+const Decision* exscan(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op) {
+    return reduction(call, Operation::exscan, send, receive, count, handle, op, 0);
+}
+const Decision* reduce_scatter_block(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op) {
+    return reduction(call, Operation::reduce_scatter_block, send, receive, count, handle, op, 0);
+}
+
+}  // namespace fanlight

@@ -1,0 +1,251 @@
+#include "collective/report.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "collective/hooks.h"
+#include "collective/library.h"
+#include "config/config.h"
+
+namespace fanlight::report {
+
+std::atomic<State> state{State::unknown};
+
+namespace {
+
+const std::int64_t started = now_ns();
+
+// Classes of sizes: 0, then powers of 4.
+int class_of(std::size_t bytes) { return bytes == 0 ? 0 : 1 + (std::bit_width(bytes) - 1) / 2; }
+std::size_t class_begin(int c) { return c == 0 ? 0 : std::size_t{1} << 2 * (c - 1); }
+std::size_t class_end(int c) { return c == 0 ? 0 : (std::size_t{1} << 2 * c) - 1; }
+
+struct Row {
+    std::string operation, algorithm, reason;
+    int size_class = 0;
+    friend auto operator<=>(const Row&, const Row&) = default;
+};
+struct Sums {
+    std::uint64_t calls = 0, bytes = 0;
+    double seconds = 0, seconds_max = 0;
+};
+// By pointers while calls are counted: the names are literals and registry rows.
+struct Key {
+    const char* operation;
+    const char* algorithm;
+    Reason reason;
+    int size_class;
+    friend auto operator<=>(const Key&, const Key&) = default;
+};
+struct Count {
+    std::uint64_t calls = 0, bytes = 0;
+    std::int64_t ns = 0;
+};
+
+struct Book {
+    std::mutex mutex;
+    std::map<Key, Count> calls;
+    std::map<std::pair<int, Reason>, std::uint64_t> communicators;
+};
+Book& book() {
+    static Book& b = *new Book;
+    return b;
+}
+
+// --- from rank to rank: lines of text ------------------------------------------------------
+
+std::string own_lines() {
+    std::ostringstream out;
+    out.precision(17);
+    const std::scoped_lock lock(book().mutex);
+    for (const auto& [key, count] : book().calls)
+        out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << to_string(key.reason) << '\t'
+            << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
+            << static_cast<double>(count.ns) * 1e-9 << '\n';
+    for (const auto& [key, count] : book().communicators)
+        out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
+    out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
+    return out.str();
+}
+
+struct Whole {
+    int ranks = 0;
+    double seconds = 0;
+    std::map<Row, Sums> calls;
+    std::map<std::pair<int, std::string>, std::uint64_t> communicators;  // seen by their ranks
+};
+
+std::vector<std::string> split(const std::string& text, char at) {
+    std::vector<std::string> parts(1);
+    for (const char c : text)
+        if (c == at) parts.emplace_back();
+        else parts.back() += c;
+    return parts;
+}
+
+void add_lines(Whole& whole, const std::string& lines) {
+    for (const std::string& line : split(lines, '\n')) {
+        const std::vector<std::string> f = split(line, '\t');
+        if (f[0] == "run" && f.size() == 2) {
+            whole.seconds = std::max(whole.seconds, std::stod(f[1]));
+        } else if (f[0] == "communicator" && f.size() == 4) {
+            whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
+        } else if (f[0] == "call" && f.size() == 8) {
+            Sums& s = whole.calls[{f[1], f[2], f[3], std::stoi(f[4])}];
+            s.calls += std::stoull(f[5]);
+            s.bytes += std::stoull(f[6]);
+            const double seconds = std::stod(f[7]);
+            s.seconds += seconds;
+            s.seconds_max = std::max(s.seconds_max, seconds);
+        }
+    }
+}
+
+Whole gathered(int& rank) {
+    Whole whole;
+    const Library& m = mpi();
+    m.Comm_rank(MPI_COMM_WORLD, &rank);
+    m.Comm_size(MPI_COMM_WORLD, &whole.ranks);
+    const std::string own = own_lines();
+    int length = static_cast<int>(own.size());
+    std::vector<int> lengths(static_cast<std::size_t>(whole.ranks)), places(lengths.size());
+    m.Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    int total = 0;
+    if (rank == 0)
+        for (std::size_t r = 0; r < lengths.size(); ++r) {
+            places[r] = total;
+            total += lengths[r];
+        }
+    std::string all(static_cast<std::size_t>(total), ' ');
+    m.Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+    add_lines(whole, all);
+    return whole;
+}
+
+// --- what the user gets ----------------------------------------------------------------------
+
+std::string quoted(const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (static_cast<unsigned char>(c) >= 0x20) out += c;
+    }
+    return out + '"';
+}
+
+std::string library_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    mpi().Get_library_version(text, &length);
+    text[std::strcspn(text, "\n\t")] = 0;
+    return text;
+}
+
+// Communicators are counted by each of their ranks.
+std::uint64_t number(int ranks, std::uint64_t seen) { return seen / static_cast<std::uint64_t>(std::max(ranks, 1)); }
+
+std::string json(const Whole& whole) {
+    std::ostringstream out;
+    out << "{\"fanlight_report\": 1,\n \"mpi\": " << quoted(library_version()) << ",\n \"ranks\": " << whole.ranks
+        << ",\n \"seconds\": " << whole.seconds << ",\n \"communicators\": [";
+    const char* comma = "\n";
+    for (const auto& [key, seen] : whole.communicators) {
+        out << comma << "  {\"ranks\": " << key.first << ", \"count\": " << number(key.first, seen)
+            << ", \"served\": " << (key.second.empty() ? "true" : "false") << ", \"reason\": " << quoted(key.second) << "}";
+        comma = ",\n";
+    }
+    out << "],\n \"calls\": [";
+    comma = "\n";
+    for (const auto& [row, sums] : whole.calls) {
+        out << comma << "  {\"operation\": " << quoted(row.operation) << ", \"bytes_from\": " << class_begin(row.size_class)
+            << ", \"bytes_to\": " << class_end(row.size_class) << ", \"by\": "
+            << (row.algorithm.empty() ? "\"mpi\"" : "\"fanlight\"") << ", \"algorithm\": " << quoted(row.algorithm)
+            << ", \"reason\": " << quoted(row.reason) << ", \"calls\": " << sums.calls << ", \"bytes\": " << sums.bytes
+            << ", \"seconds\": " << sums.seconds << ", \"seconds_max\": " << sums.seconds_max << "}";
+        comma = ",\n";
+    }
+    out << "]}\n";
+    return out.str();
+}
+
+std::string table(const Whole& whole) {
+    std::string out = "fanlight: collective calls of " + std::to_string(whole.ranks) + " ranks (sums over all)\n";
+    char line[256];
+    std::snprintf(line, sizeof line, "  %-22s %12s %12s %12s %14s  %s\n", "operation", "bytes from", "calls", "seconds",
+                  "us per call", "by");
+    out += line;
+    for (const auto& [row, sums] : whole.calls) {
+        const std::string by = row.algorithm.empty() ? "MPI: " + row.reason : row.algorithm;
+        std::snprintf(line, sizeof line, "  %-22s %12zu %12llu %12.4f %14.2f  %s\n", row.operation.c_str(),
+                      class_begin(row.size_class), static_cast<unsigned long long>(sums.calls), sums.seconds,
+                      sums.calls ? sums.seconds / static_cast<double>(sums.calls) * 1e6 : 0, by.c_str());
+        out += line;
+    }
+    for (const auto& [key, seen] : whole.communicators) {
+        std::snprintf(line, sizeof line, "  %llu communicator(s) of %d ranks: %s\n",
+                      static_cast<unsigned long long>(number(key.first, seen)), key.first,
+                      key.second.empty() ? "served by Fanlight" : ("left to the MPI library: " + key.second).c_str());
+        out += line;
+    }
+    return out;
+}
+
+void put_to(const std::string& where, const Whole& whole) {
+    if (where == "-") {
+        const std::string text = table(whole);
+        std::fwrite(text.data(), 1, text.size(), stderr);
+        return;
+    }
+    const std::string text = json(whole);
+    std::FILE* file = std::fopen(where.c_str(), "w");
+    if (!file || std::fwrite(text.data(), 1, text.size(), file) != text.size())
+        say("FANLIGHT_REPORT: cannot write " + where + ": " + std::strerror(errno));
+    if (file) std::fclose(file);
+}
+
+}  // namespace
+
+bool find_out() {
+    const bool wanted = !config().report.empty();
+    state.store(wanted ? State::on : State::off, std::memory_order_relaxed);
+    return wanted;
+}
+
+std::int64_t now_ns() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
+}
+
+void call(const char* operation, std::size_t bytes, const char* algorithm, Reason reason, std::int64_t ns) {
+    const std::scoped_lock lock(book().mutex);
+    Count& count = book().calls[{operation, algorithm, reason, class_of(bytes)}];
+    ++count.calls;
+    count.bytes += bytes;
+    count.ns += ns;
+}
+
+void communicator(int ranks, Reason reason) {
+    if (!on()) return;
+    const std::scoped_lock lock(book().mutex);
+    ++book().communicators[{ranks, reason}];
+}
+
+void write() {
+    if (!on()) return;
+    int rank = 0;
+    const Whole whole = gathered(rank);
+    if (rank == 0) put_to(config().report, whole);
+}
+
+}  // namespace fanlight::report

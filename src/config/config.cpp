@@ -1,0 +1,153 @@
+#include "config/config.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <initializer_list>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "config/parse.h"
+
+namespace fanlight {
+
+namespace {
+
+std::optional<std::string> parse_text(std::string_view text) { return std::string(text); }
+
+template <class Value>
+void read_one(const char* variable, Value& field, std::optional<Value> (*parse)(std::string_view),
+              const char* expected, std::vector<std::string>& errors) {
+    const char* text = std::getenv(variable);
+    if (!text || !*text) return;  // set to nothing is the same as not set
+    if (auto value = parse(text)) {
+        field = std::move(*value);
+    } else {
+        errors.push_back(std::string(variable) + "=" + text + ": expected " + expected);
+    }
+}
+
+constexpr const char* expected_boolean = "1 or 0 (or yes, no, true, false, on, off)";
+constexpr const char* expected_integer = "a whole number";
+constexpr const char* expected_bytes = "a number of bytes such as 4096, 64K or 1M";
+constexpr const char* expected_seconds = "a number of seconds that is not negative, such as 30 or 0.5";
+constexpr const char* expected_text = "text";
+
+const char* variable_of(std::string_view field) {
+    for (const Setting& s : settings())
+        if (s.field == field) return s.variable.data();
+    return "";
+}
+
+void one_of(std::string_view field, std::string& value, const std::string& otherwise,
+            std::initializer_list<std::string_view> allowed, std::vector<std::string>& errors) {
+    if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+    std::string message = std::string(variable_of(field)) + "=" + value + ": expected one of";
+    for (const std::string_view a : allowed) message.append(" ").append(a);
+    errors.push_back(std::move(message));
+    value = otherwise;
+}
+
+void not_negative(std::string_view field, std::int64_t& value, std::int64_t otherwise,
+                  std::vector<std::string>& errors) {
+    if (value >= 0) return;
+    errors.push_back(std::string(variable_of(field)) + "=" + std::to_string(value) +
+                     ": expected a number that is not negative");
+    value = otherwise;
+}
+
+// Every value that is wrong is replaced by its default and described in `errors`.
+Config read(std::vector<std::string>& errors) {
+    Config c;
+#define SETTING(field, type, variable, value, help) \
+    read_one(variable, c.field, parse_##type, expected_##type, errors);
+#include "config/config.def"
+#undef SETTING
+    const Config defaults;
+    one_of("wait", c.wait, defaults.wait, {"auto", "spin", "yield", "sleep"}, errors);
+    one_of("single_copy", c.single_copy, defaults.single_copy, {"auto", "off"}, errors);
+    not_negative("start_after", c.start_after, defaults.start_after, errors);
+    not_negative("cores", c.cores, defaults.cores, errors);
+    return c;
+}
+
+// The number of letters to insert, delete or replace (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i + 1);
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row[b.size()];
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+    // The defaults as they stand in config.def, texts without their quotes.
+    static constexpr auto unquoted = [](std::string_view s) {
+        return s.size() >= 2 && s.front() == '"' ? s.substr(1, s.size() - 2) : s;
+    };
+    static const Setting all[] = {
+#define SETTING(field, type, variable, value, help) \
+    {#field, #type, variable, unquoted(#value), help},
+#include "config/config.def"
+#undef SETTING
+    };
+    return all;
+}
+
+Config read_config() {
+    std::vector<std::string> errors;
+    Config c = read(errors);
+    if (!errors.empty()) throw std::invalid_argument(errors.front());
+    return c;
+}
+
+std::vector<std::string> unknown_variables() {
+    constexpr std::string_view prefix = "FANLIGHT_";
+    std::vector<std::string> warnings;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        std::string_view name = *entry;
+        name = name.substr(0, name.find('='));
+        if (!name.starts_with(prefix)) continue;
+        const Setting* nearest = nullptr;
+        std::size_t best = 0;
+        for (const Setting& s : settings()) {
+            const std::size_t d = distance(name, s.variable);
+            if (!nearest || d < best) nearest = &s, best = d;
+        }
+        if (best == 0) continue;
+        std::string warning = std::string(name) + " is no setting";
+        // A far name would only mislead.
+        if (best <= std::max<std::size_t>(2, (name.size() - prefix.size()) / 3))
+            warning.append(" (do you mean ").append(nearest->variable).append("?)");
+        warnings.push_back(warning + "; `fanlight info` lists all settings");
+    }
+    return warnings;
+}
+
+const Config& config() {
+    static const Config c = [] {
+        std::vector<std::string> errors;
+        Config read_ = read(errors);
+        for (const std::string& e : errors)
+            std::fprintf(stderr, "fanlight: %s; its default is used\n", e.c_str());
+        for (const std::string& w : unknown_variables())
+            std::fprintf(stderr, "fanlight: %s\n", w.c_str());
+        return read_;
+    }();
+    return c;
+}
+
+}  // namespace fanlight

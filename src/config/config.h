@@ -1,0 +1,38 @@
+// The settings, read from the environment once, at first use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fanlight {
+
+struct Config {
+    using boolean = bool;
+    using integer = std::int64_t;
+    using bytes = std::size_t;
+    using seconds = double;
+    using text = std::string;
+#define SETTING(field, type, variable, value, help) type field = value;
+#include "config/config.def"
+#undef SETTING
+};
+
+// Throws std::invalid_argument, naming the variable, its value and what is allowed.
+Config read_config();
+// Read once; a wrong value is said on standard error and its default is used.
+const Config& config();
+
+struct Setting {
+    std::string_view field, type, variable, default_text, help;
+};
+std::span<const Setting> settings();
+
+// A line for each FANLIGHT_* variable in the environment that is no setting, with the setting
+// whose name is nearest.  config() says them on standard error.
+std::vector<std::string> unknown_variables();
+
+}  // namespace fanlight

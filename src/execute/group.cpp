@@ -1,0 +1,356 @@
+#include "execute/group.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "config/config.h"
+
+namespace fanlight {
+
+namespace {
+
+// Read through and combined while it is still in the core's own cache.
+constexpr std::size_t cached_piece = 128 * 1024;
+
+// A piece that is staged: long enough to hide the flags, short enough that copying in and
+// copying out overlap.
+constexpr std::size_t default_staged_piece = 16 * 1024;
+
+struct Operands {
+    const Combiner* combiner;
+    void operator()(const std::byte* left, const std::byte* right, std::byte* into, std::size_t bytes) const {
+        combiner->apply(left, right, into, bytes, combiner->context);
+    }
+};
+
+}  // namespace
+
+Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
+             int ranks_on_node, int cores)
+    : rank_(rank),
+      size_(size),
+      single_copy_(single_copy),
+      lanes_(segment.data(), size),
+      waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
+      known_done_(static_cast<std::size_t>(size), 0),
+      pids_(static_cast<std::size_t>(size), 0) {
+    if (segment.size() < segment_bytes(size))
+        throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
+                                    std::to_string(size) + " ranks, which need " +
+                                    std::to_string(segment_bytes(size)));
+    options_.single_copy = single_copy;
+    options_.single_copy_from = config().single_copy_from;
+    store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+}
+
+Group::~Group() = default;
+
+std::size_t Group::segment_bytes(int size) { return SharedLanes::bytes(size); }
+
+// --- plans -----------------------------------------------------------------------------
+
+namespace {
+
+// No algorithm stages more than this in one run: every round of a tree or of a doubling
+// passes on at most everything, and there are no more rounds than log2(size) and the fold.
+std::size_t staging_bound(const Problem& p) {
+    const auto rounds = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(p.size)));
+    return (total_bytes(p) + 64 * static_cast<std::size_t>(p.size)) * (rounds + 2);
+}
+
+}  // namespace
+
+// What it returns is the same on all ranks: it depends on all of them.
+std::size_t Group::piece_bytes_for(const Algorithm& algorithm, const Problem& problem) const {
+    const std::size_t length = length_of(problem);
+    if (staging_bound(problem) <= lanes_.staging_bytes()) return length;
+    std::size_t piece = config().piece ? config().piece : default_staged_piece;
+    if (problem.parameters.piece) piece = problem.parameters.piece;
+    const auto fits = [&](std::size_t bytes, std::size_t longest) {
+        Problem p = piece_of(problem, bytes, 0);
+        for (p.rank = 0; p.rank < size_; ++p.rank) {
+            const Staged staged = staged_by(algorithm.schedule(p), lanes_, options_);
+            if (staged.total > lanes_.staging_bytes() || staged.longest > longest) return false;
+        }
+        return true;
+    };
+    if (fits(length, piece)) return length;  // as it is when all that is long is read from its owner
+    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
+    const auto whole = [&](std::size_t bytes) { return std::max(bytes / unit, std::size_t{1}) * unit; };
+    for (std::size_t bytes = std::min(piece, length);; bytes /= 2) {
+        if (fits(whole(bytes), piece)) return whole(bytes);
+        if (whole(bytes) == unit) break;
+    }
+    // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
+    if (fits(length, lanes_.staging_bytes())) return length;
+    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
+                                " would have to stage a whole buffer of all ranks' blocks, " +
+                                std::to_string(total_bytes(problem)) + " bytes; there is room for " +
+                                std::to_string(lanes_.staging_bytes()) +
+                                " (it serves longer ones where single copy is allowed)");
+}
+
+Plan Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, std::size_t piece_bytes) const {
+    Plan plan;
+    plan.algorithm = &algorithm;
+    plan.name.append(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
+    plan.piece_bytes = piece_bytes;
+    const std::size_t length = length_of(problem);
+    const std::size_t pieces = length == 0 ? 1 : (length + piece_bytes - 1) / piece_bytes;
+    if (pieces == 1) {
+        plan.parts.push_back({bind(algorithm.schedule(problem), rank_, problem.element, lanes_, options_), 1});
+        return plan;
+    }
+    Problem last;
+    for (std::size_t i = 0; i < pieces; ++i) {
+        Problem piece = piece_of(problem, piece_bytes, i);
+        if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks) {
+            ++plan.parts.back().repeat;
+            continue;
+        }
+        plan.parts.push_back({bind(algorithm.schedule(piece), rank_, piece.element, lanes_, options_), 1});
+        last = std::move(piece);
+    }
+    return plan;
+}
+
+Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
+    if (const std::string why = restriction(algorithm, problem); !why.empty())
+        throw std::invalid_argument(why);
+    return plan_pieces(algorithm, problem, piece_bytes_for(algorithm, problem));
+}
+
+// --- running ---------------------------------------------------------------------------
+
+void Group::meet() {
+    for (int r = 0; r < size_; ++r)
+        pids_[static_cast<std::size_t>(r)] = static_cast<pid_t>(load(lanes_.member(r).pid));
+    waiter_.watch(pids_, rank_);
+}
+
+// A lane may be used again when every member has read all that it wanted of the operation
+// that used it before.
+void Group::wait_for_lane(const char* name) {
+    if (sequence_ < lanes_.lanes()) {
+        if (sequence_ == 0) meet();
+        return;
+    }
+    const std::uint64_t needed = sequence_ + 1 - lanes_.lanes();
+    if (all_done_ >= needed) return;
+    std::uint64_t least = sequence_;
+    for (int r = 0; r < size_; ++r) {
+        if (r == rank_) continue;
+        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
+        if (known < needed) {
+            const std::uint64_t& done = lanes_.member(r).done;
+            waiter_(r, name, [&] { return (known = load(done)) >= needed; });
+        }
+        least = std::min(least, known);
+    }
+    all_done_ = least;
+}
+
+void Group::read_direct(int peer, std::uint64_t address, std::byte* to, std::size_t bytes, const char* name) {
+    const pid_t pid = pids_[static_cast<std::size_t>(peer)];
+    while (bytes > 0) {
+        iovec here{to, bytes};
+        iovec there{reinterpret_cast<void*>(address), bytes};
+        const ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) continue;
+            lost(peer, name, n < 0 ? errno : EFAULT);
+        }
+        to += n;
+        address += static_cast<std::uint64_t>(n);
+        bytes -= static_cast<std::size_t>(n);
+    }
+}
+
+void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    const auto* from = static_cast<const std::byte*>(input);
+    auto* to = static_cast<std::byte*>(output);
+    const char* name = plan.name.c_str();
+    for (const Plan::Part& part : plan.parts)
+        for (std::size_t i = 0; i < part.repeat; ++i) {
+            run_once(part.schedule, from, to, combiner, name);
+            from += plan.piece_bytes;
+            to += plan.piece_bytes;
+        }
+}
+
+void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
+                     const Combiner* combiner, const char* name) {
+    wait_for_lane(name);
+    const std::uint64_t sequence = sequence_;
+    std::byte* const segment = lanes_.base();
+    std::byte* const lane = lanes_.lane(sequence);
+    if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
+    std::byte* const base[] = {const_cast<std::byte*>(input), output, scratch_.data()};
+    const auto at = [&](Buffer buffer, std::size_t offset) { return base[static_cast<int>(buffer)] + offset; };
+    const Operands apply{combiner};
+
+    for (const BoundStep& s : schedule.steps) {
+        switch (s.kind) {
+            case StepKind::put: {
+                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                if (s.acknowledged) {
+                    // The cell and its staging hold message j - depth until that was taken.
+                    const auto& ack = *reinterpret_cast<std::uint64_t*>(lane + s.ack);
+                    const std::uint64_t needed = (sequence << 18) + s.message + 1 - static_cast<std::uint64_t>(lanes_.depth());
+                    waiter_(s.peer, name, [&] { return load(ack) >= needed; });
+                }
+                if (s.bytes > 0) {
+                    if (s.place == Place::inlined) {
+                        std::memcpy(cell->payload, at(s.from_buffer, s.from), s.bytes);
+                    } else {
+                        std::memcpy(lane + s.staging, at(s.from_buffer, s.from), s.bytes);
+                        cell->where = static_cast<std::uint64_t>(lane - segment) + s.staging;
+                    }
+                }
+                store(cell->flag, flag_of(sequence, s.message, s.place));
+                break;
+            }
+            case StepKind::offer: {
+                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                if (s.bytes > 0) {
+                    const std::byte* from = at(s.from_buffer, s.from);
+                    std::uint64_t where;
+                    if (s.place == Place::inlined) {
+                        std::memcpy(cell->payload, from, s.bytes);
+                        where = static_cast<std::uint64_t>(cell->payload - segment);
+                    } else if (s.place == Place::staged) {
+                        std::memcpy(lane + s.staging, from, s.bytes);
+                        where = static_cast<std::uint64_t>(lane - segment) + s.staging;
+                    } else {
+                        where = reinterpret_cast<std::uint64_t>(from);
+                    }
+                    cell->where = where - s.from;
+                }
+                store(cell->flag, flag_of(sequence, s.message, s.place));
+                break;
+            }
+            case StepKind::arrive: {
+                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                waiter_(s.peer, name, [&] { return flag_names(load(cell->flag), sequence, s.message); });
+                if (s.bytes > 0) {
+                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + cell->where;
+                    std::byte* to = at(s.to_buffer, s.to);
+                    if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                    else apply(to, from, to, s.bytes);
+                }
+                if (s.acknowledged) {
+                    auto& ack = *reinterpret_cast<std::uint64_t*>(lane + s.ack);
+                    store(ack, (sequence << 18) + s.message + 1);
+                }
+                note_done(s.peer, sequence);
+                break;
+            }
+            case StepKind::get: {
+                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                std::uint64_t flag;
+                waiter_(s.peer, name, [&] { return flag_names(flag = load(cell->flag), sequence, s.message); });
+                note_done(s.peer, sequence);
+                if (s.bytes == 0) break;
+                std::byte* to = at(s.to_buffer, s.to);
+                const std::byte* operand = at(s.operand_buffer, s.operand);
+                if (place_of(flag) != Place::direct) {
+                    const std::byte* from = segment + cell->where + s.from;
+                    if (s.fused == Order::before) apply(operand, from, to, s.bytes);
+                    else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
+                    else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                    else apply(to, from, to, s.bytes);
+                    break;
+                }
+                const std::uint64_t from = cell->where + s.from;
+                if (s.order == Order::overwrite && s.fused == Order::overwrite) {
+                    read_direct(s.peer, from, to, s.bytes, name);
+                    break;
+                }
+                const std::size_t piece = std::max(cached_piece / schedule.element, std::size_t{1}) * schedule.element;
+                if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
+                for (std::size_t i = 0; i < s.bytes; i += piece) {
+                    const std::size_t n = std::min(piece, s.bytes - i);
+                    if (s.fused != Order::overwrite) {
+                        read_direct(s.peer, from + i, to + i, n, name);
+                        if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
+                        else apply(to + i, operand + i, to + i, n);
+                    } else {
+                        read_direct(s.peer, from + i, piece_.data(), n, name);
+                        if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
+                        else apply(to + i, piece_.data(), to + i, n);
+                    }
+                }
+                break;
+            }
+            case StepKind::copy: {
+                const std::byte* from = at(s.from_buffer, s.from);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (from != to && s.bytes > 0) std::memmove(to, from, s.bytes);
+                break;
+            }
+            case StepKind::combine: {
+                const std::byte* from = at(s.from_buffer, s.from);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (s.bytes == 0) break;
+                if (s.order == Order::before) apply(from, to, to, s.bytes);
+                else apply(to, from, to, s.bytes);
+                break;
+            }
+        }
+    }
+
+    sequence_ = sequence + 1;
+    store(lanes_.member(rank_).done, sequence_);
+    if (schedule.has_direct_offers) {
+        // The bytes are ours until the readers have read them.
+        for (const BoundStep& s : schedule.steps)
+            if (s.kind == StepKind::offer && s.place == Place::direct)
+                for (std::uint32_t i = 0; i < s.readers; ++i) {
+                    const int reader = schedule.readers[s.first_reader + i];
+                    std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];
+                    const std::uint64_t& done = lanes_.member(reader).done;
+                    if (known <= sequence)
+                        waiter_(reader, name, [&] { return (known = load(done)) > sequence; });
+                }
+    }
+}
+
+// It can be read no more: it died, or somebody forbade it on the way.
+[[noreturn]] void Group::lost(int peer, const char* name, int error) {
+    waiter_.fail("rank " + std::to_string(rank_) + " cannot read the memory of rank " +
+                 std::to_string(peer) + " in " + name + ": " + std::strerror(error) +
+                 " (FANLIGHT_SINGLE_COPY=off avoids process_vm_readv)");
+}
+
+// --- gatherv, scatterv -----------------------------------------------------------------
+
+void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
+    // The root tells everybody the longest block and the piece, since the others know their
+    // own length alone; then all count the same pieces.
+    std::uint64_t told[2] = {0, 0};
+    if (rank_ == problem.root) {
+        told[0] = length_of(problem);
+        told[1] = std::max<std::uint64_t>(piece_bytes_for(algorithm, problem), 1);
+    }
+    Problem telling;
+    telling.operation = Operation::bcast;
+    telling.rank = rank_;
+    telling.size = size_;
+    telling.root = problem.root;
+    telling.bytes = sizeof told;
+    run(plan(*find_algorithm(Operation::bcast, "one-to-all"), telling), told, told, nullptr);
+
+    Problem p = problem;
+    p.bytes = told[0];
+    run(plan_pieces(algorithm, p, told[1]), input, output, nullptr);
+}
+
+}  // namespace fanlight

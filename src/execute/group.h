@@ -1,0 +1,104 @@
+// A group of processes on one node that run collectives together over a shared segment.
+//
+//   Group group(segment, rank, size, hooks);           // every member, then a barrier of MPI's
+//   Plan& plan = group.plan(algorithm, problem);       // once for each kind of call
+//   group.run(plan, input, output, combiner);          // every call
+//
+// All members make the same calls in the same order.  A group is used by one thread at a
+// time (as MPI demands of a communicator's collectives).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/registry.h"
+#include "execute/plan.h"
+#include "execute/wait.h"
+#include "schedule/problem.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+// The operator of a reduction, on packed elements: into = left (+) right, where `into` may be
+// the same memory as `left` or `right` (never a part of it).  `bytes` is a multiple of the
+// problem's element.
+struct Combiner {
+    void (*apply)(const void* left, const void* right, void* into, std::size_t bytes,
+                  const void* context) = nullptr;
+    const void* context = nullptr;
+};
+
+class Group {
+public:
+    // `single_copy`: whether every member may read every other's memory (process_vm_readv);
+    // the members must have agreed on it.  `segment` was zeroed when it was made; a barrier of
+    // the caller's must lie between this and the first run.
+    // `ranks_on_node` share `cores`, which may be more ranks than this group has (0: they are
+    // this group, and the cores those of this process); the members must have agreed on both.
+    Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
+          int ranks_on_node = 0, int cores = 0);
+    ~Group();
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+
+    // The bytes of shared memory that a group of this size needs; the same on all members.
+    static std::size_t segment_bytes(int size);
+
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    bool single_copy() const { return single_copy_; }
+    bool oversubscribed() const { return waiter_.oversubscribed(); }
+
+    // The schedule of this problem by this algorithm, bound to this group.  The caller keeps
+    // it (it may keep many, for the calls that come again) but not longer than the group.
+    // Quick enough to be made for a single call (about a microsecond for a few ranks).
+    // Throws std::invalid_argument where a restriction of the algorithm or the room for
+    // staging forbids the problem; on all members alike.
+    // For gatherv and scatterv use run_rooted_v.
+    Plan plan(const Algorithm&, const Problem&) const;
+
+    // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
+    // means that; `combiner` is null where nothing is reduced.
+    void run(const Plan&, const void* input, void* output, const Combiner* combiner);
+
+    // gatherv and scatterv: the root knows all blocks, the others their own length alone; all
+    // learn the longest first, then run piece by piece.
+    void run_rooted_v(const Algorithm&, const Problem&, const void* input, void* output);
+
+    std::uint64_t operations() const { return sequence_; }
+
+private:
+    Plan plan_pieces(const Algorithm&, const Problem&, std::size_t piece_bytes) const;
+    std::size_t piece_bytes_for(const Algorithm&, const Problem&) const;
+    void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
+                  const Combiner*, const char* name);
+    void meet();
+    void wait_for_lane(const char* name);
+    void read_direct(int peer, std::uint64_t address, std::byte* to, std::size_t bytes,
+                     const char* name);
+    [[noreturn]] void lost(int peer, const char* name, int error);
+    // A member that sent something in operation `sequence` is through with all before it.
+    void note_done(int peer, std::uint64_t sequence) {
+        std::uint64_t& known = known_done_[static_cast<std::size_t>(peer)];
+        if (known < sequence) known = sequence;
+    }
+
+    int rank_, size_;
+    bool single_copy_;
+    SharedLanes lanes_;
+    Waiter waiter_;
+    BindOptions options_;
+    std::uint64_t sequence_ = 0;             // operations that were started
+    std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
+    std::uint64_t all_done_ = 0;             // the least of them, as last looked
+    std::vector<pid_t> pids_;
+    std::vector<std::byte> scratch_, piece_;
+};
+
+}  // namespace fanlight

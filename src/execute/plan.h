@@ -1,0 +1,86 @@
+// A plan: the schedule of one problem, bound to the cells of a group.
+//
+// Binding turns every step into numbers that the executor only has to add to a base: which
+// cell, which place in the staging, which flag.  A message that does not fit the staging is
+// run piece by piece: the same bound schedule again and again, each piece an operation with
+// a number of its own, so that pieces follow each other through the lanes as calls do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "algorithms/registry.h"
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+struct BoundStep {
+    StepKind kind;
+    Order order;
+    Buffer from_buffer;
+    Buffer to_buffer;
+    // get: the combine that follows it, fused: to = got (+) operand or operand (+) got.
+    Order fused;
+    Buffer operand_buffer;
+    Place place;            // put, arrive: by length; offer: inlined, staged or direct
+    bool acknowledged;      // put, arrive: on a channel with more puts than cells
+    std::int32_t peer;
+    std::uint32_t message;  // number in the flag
+    std::uint32_t first_reader, readers;
+    std::size_t from, to, operand, bytes;
+    std::size_t cell;       // from the lane's start
+    std::size_t staging;    // put, offer (mine), arrive (the peer's): from the lane's start
+    std::size_t ack;        // from the lane's start
+};
+
+struct BoundSchedule {
+    std::vector<BoundStep> steps;
+    std::vector<int> readers;
+    std::size_t scratch_bytes = 0;
+    std::size_t element = 1;
+    bool has_direct_offers = false;
+};
+
+struct BindOptions {
+    bool single_copy = false;
+    std::size_t single_copy_from = 0;  // offers of so many bytes are read directly
+};
+
+// What a rank stages in one run of its schedule, in bytes.
+struct Staged {
+    std::size_t total = 0;
+    std::size_t longest = 0;  // message
+};
+Staged staged_by(const Schedule&, const SharedLanes&, const BindOptions&);
+// `element` as in Problem.  Throws std::logic_error where the group's cells or staging do not
+// suffice.
+BoundSchedule bind(const Schedule&, int rank, std::size_t element, const SharedLanes&,
+                   const BindOptions&);
+
+// A plan belongs to the group that made it (Group::plan) and must not outlive it.
+class Plan {
+public:
+    const Algorithm* algorithm = nullptr;
+    std::string name;             // "allreduce (all-read-all)", for reports
+    std::size_t piece_bytes = 0;  // distance from one piece to the next, within each block
+    // Pieces that look alike share a schedule: `repeat` pieces in a row.
+    struct Part {
+        BoundSchedule schedule;
+        std::size_t repeat = 1;
+    };
+    std::vector<Part> parts;
+};
+
+// The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
+Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);
+// The longest block or the vector: what is cut into pieces.
+std::size_t length_of(const Problem&);
+// The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv and
+// scatterv.
+std::size_t total_bytes(const Problem&);
+
+}  // namespace fanlight

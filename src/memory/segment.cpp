@@ -1,0 +1,214 @@
+#include "memory/segment.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <utility>
+
+namespace fanlight {
+
+namespace {
+
+// The first page; what users get begins behind it and is aligned to a page.
+struct Header {
+    std::uint64_t magic;
+    std::uint64_t number;  // the random part of the name
+    std::uint64_t mapped;  // the whole segment, this page included
+};
+constexpr std::size_t header_bytes = 4096;
+constexpr std::uint64_t magic = 0x31'74'68'67'6c'6e'61'66;  // "fanlght1"
+
+class File {
+public:
+    explicit File(int fd) : fd_(fd) {}
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    int fd() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+std::error_code failed(int number) { return {number, std::generic_category()}; }
+
+std::string name_of(std::uint64_t number) {
+    char text[64];
+    std::snprintf(text, sizeof text, "/fanlight-%lu-%016llx",
+                  static_cast<unsigned long>(::geteuid()),
+                  static_cast<unsigned long long>(number));
+    return text;
+}
+
+bool number_of(const std::string& name, std::uint64_t& number) {
+    const std::string_view all = name;
+    if (!all.starts_with("/fanlight-") || all.find('/', 1) != all.npos) return false;
+    const std::string_view hex = all.substr(all.rfind('-') + 1);
+    const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), number, 16);
+    return hex.size() == 16 && error == std::errc{} && end == hex.data() + hex.size();
+}
+
+// Writing zeros reserves where the file system has no fallocate.  (glibc emulates it by
+// itself, other C libraries report EOPNOTSUPP.)
+int reserve_by_writing(int fd, off_t from, off_t to) {
+    static constexpr char zeros[65536] = {};
+    while (from < to) {
+        const auto want = static_cast<std::size_t>(std::min<off_t>(to - from, sizeof zeros));
+        const ssize_t n = ::pwrite(fd, zeros, want, from);
+        if (n > 0) from += n;
+        else if (n == 0) return ENOSPC;
+        else if (errno != EINTR) return errno;
+    }
+    return 0;
+}
+
+int reserve(int fd, std::size_t bytes) {
+    // Beyond this limit the kernel would kill us by SIGXFSZ instead of returning an error.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        bytes > limit.rlim_cur)
+        return EFBIG;
+    const auto end = static_cast<off_t>(bytes);
+    // A signal makes the kernel give back all that a call has reserved so far: chunks make
+    // sure that a profiler's timer cannot hold it up for ever.
+    constexpr off_t chunk = off_t{16} << 20;
+    for (off_t at = 0; at < end;) {
+        const off_t length = std::min(chunk, end - at);
+        const int error = ::posix_fallocate(fd, at, length);
+        if (error == EINTR) continue;
+        if (error == EOPNOTSUPP || error == ENOSYS) return reserve_by_writing(fd, at, end);
+        if (error) return error;
+        at += length;
+    }
+    return 0;
+}
+
+// Returns a descriptor of a new object, or -1 and why in `error`.
+int make_object(std::uint64_t& number, std::string& name, std::error_code& error) {
+    // A name that exists already is as good as impossible; three in a row are an attack.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+            error = failed(errno);
+            return -1;
+        }
+        name = name_of(number);
+        const int fd = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+        if (fd >= 0) return fd;
+        error = failed(errno);
+        if (errno != EEXIST) return -1;
+    }
+    return -1;
+}
+
+// Without MAP_POPULATE: it costs what the page faults at first use cost (1 us a page measured
+// either way), and pays it for pages that are never used too.
+void* map(int fd, std::size_t bytes, std::error_code& error) {
+    void* base = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base != MAP_FAILED) return base;
+    error = failed(errno);
+    return nullptr;
+}
+
+}  // namespace
+
+Segment::Segment(Segment&& other) noexcept { *this = std::move(other); }
+
+Segment& Segment::operator=(Segment&& other) noexcept {
+    std::swap(base_, other.base_);
+    std::swap(mapped_, other.mapped_);
+    std::swap(name_, other.name_);
+    std::swap(owner_, other.owner_);
+    return *this;
+}
+
+Segment::~Segment() {
+    unlink();
+    if (base_) ::munmap(base_, mapped_);
+}
+
+Segment Segment::create(std::size_t bytes, std::error_code& error) {
+    error.clear();
+    if (bytes > static_cast<std::size_t>(std::numeric_limits<off_t>::max()) - 2 * header_bytes) {
+        error = failed(EFBIG);
+        return {};
+    }
+    const std::size_t total = header_bytes + bytes;
+
+    Segment made;  // its destructor removes the name when something below fails
+    std::uint64_t number = 0;
+    const File file(make_object(number, made.name_, error));
+    if (file.fd() < 0) return {};
+    error.clear();
+    made.owner_ = true;
+    if (const int why = reserve(file.fd(), total)) {
+        error = failed(why);
+        return {};
+    }
+    made.base_ = map(file.fd(), total, error);
+    if (!made.base_) return {};
+    made.mapped_ = total;
+    new (made.base_) Header{magic, number, total};
+    return made;
+}
+
+Segment Segment::open(const std::string& name, std::error_code& error) {
+    error.clear();
+    std::uint64_t number = 0;
+    if (!number_of(name, number)) {
+        error = failed(EINVAL);
+        return {};
+    }
+    const File file(::shm_open(name.c_str(), O_RDWR, 0));
+    struct stat facts{};
+    if (file.fd() < 0 || ::fstat(file.fd(), &facts) != 0) {
+        error = failed(errno);
+        return {};
+    }
+    // Another user could change its size under us, which is SIGBUS.
+    if (facts.st_uid != ::geteuid()) {
+        error = failed(EACCES);
+        return {};
+    }
+    if (facts.st_size < static_cast<off_t>(header_bytes)) {
+        error = failed(EBADMSG);
+        return {};
+    }
+    Segment opened;
+    const auto total = static_cast<std::size_t>(facts.st_size);
+    opened.base_ = map(file.fd(), total, error);
+    if (!opened.base_) return {};
+    opened.mapped_ = total;
+    const auto& header = *static_cast<const Header*>(opened.base_);
+    if (header.magic != magic || header.number != number || header.mapped != total) {
+        error = failed(EBADMSG);
+        return {};
+    }
+    opened.name_ = name;
+    return opened;
+}
+
+std::span<std::byte> Segment::bytes() const {
+    if (!base_) return {};
+    return {static_cast<std::byte*>(base_) + header_bytes, mapped_ - header_bytes};
+}
+
+void Segment::unlink() {
+    if (owner_) ::shm_unlink(name_.c_str());
+    owner_ = false;
+}
+
+}  // namespace fanlight

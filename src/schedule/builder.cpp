@@ -1,0 +1,94 @@
+#include "schedule/builder.h"
+
+#include <utility>
+
+namespace fanlight {
+
+Step& Builder::add(StepKind kind) {
+    Step& step = schedule_.steps.emplace_back();
+    step.kind = kind;
+    return step;
+}
+
+void Builder::put(int peer, Address from, Address to, std::size_t bytes) {
+    Step& step = add(StepKind::put);
+    step.peer = peer;
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+}
+
+void Builder::arrive(int peer, Address to, std::size_t bytes, Order order) {
+    Step& step = add(StepKind::arrive);
+    step.peer = peer;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
+}
+
+int Builder::offer(Address from, std::size_t bytes, std::span<const int> readers) {
+    Step& step = add(StepKind::offer);
+    step.offer = schedule_.offers++;
+    step.from = from;
+    step.bytes = bytes;
+    step.first_reader = static_cast<std::uint32_t>(schedule_.readers.size());
+    step.readers = static_cast<std::uint32_t>(readers.size());
+    schedule_.readers.insert(schedule_.readers.end(), readers.begin(), readers.end());
+    return step.offer;
+}
+
+int Builder::offer_to(int reader, Address from, std::size_t bytes) {
+    return offer(from, bytes, {&reader, 1});
+}
+
+int Builder::offer_to_all_others(Address from, std::size_t bytes) {
+    std::vector<int> others;
+    for (int r = 0; r < problem_.size; ++r)
+        if (r != problem_.rank) others.push_back(r);
+    return offer(from, bytes, others);
+}
+
+void Builder::get(int peer, int offer, Address from, Address to, std::size_t bytes, Order order) {
+    Step& step = add(StepKind::get);
+    step.peer = peer;
+    step.offer = offer;
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
+}
+
+void Builder::copy(Address from, Address to, std::size_t bytes) {
+    Step& step = add(StepKind::copy);
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+}
+
+void Builder::combine(Address from, Address to, std::size_t bytes, Order order) {
+    Step& step = add(StepKind::combine);
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
+}
+
+void Builder::next_round() {
+    const std::size_t begin = schedule_.round_ends.empty() ? 0 : schedule_.round_ends.back();
+    if (schedule_.steps.size() > begin)
+        schedule_.round_ends.push_back(static_cast<std::uint32_t>(schedule_.steps.size()));
+}
+
+Address Builder::reserve(std::size_t bytes) {
+    constexpr std::size_t alignment = 64;  // a cache line: nobody shares it with a neighbour
+    const std::size_t offset = (schedule_.scratch_bytes + alignment - 1) / alignment * alignment;
+    schedule_.scratch_bytes = offset + bytes;
+    return scratch(offset);
+}
+
+Schedule Builder::finish() {
+    next_round();
+    return std::move(schedule_);
+}
+
+}  // namespace fanlight

@@ -1,0 +1,81 @@
+// What an algorithm is asked to do: everything that a schedule may depend on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace fanlight {
+
+enum class Operation : std::uint8_t {
+#define OPERATION(name, family, description) name,
+#include "schedule/operations.def"
+#undef OPERATION
+};
+
+// How an operation's buffers are laid out (see Problem::block).
+enum class Family : std::uint8_t {
+    signal,     // no data
+    vector,     // every buffer is one vector of `bytes` bytes
+    blocks,     // one block of equal length for each rank
+    blocks_v,   // one block of its own length for each rank
+};
+
+std::string_view to_string(Operation);
+// Throws std::invalid_argument, naming the operations that exist.
+Operation operation_from(std::string_view name);
+Family family_of(Operation);
+// reduce, allreduce, reduce_scatter_block, scan, exscan
+bool reduces(Operation);
+// bcast, reduce, gather(v), scatter(v)
+bool has_root(Operation);
+std::size_t operation_count();
+
+struct Block {
+    std::size_t offset = 0;  // bytes from the start of the buffer that holds all ranks' blocks
+    std::size_t bytes = 0;
+    friend bool operator==(const Block&, const Block&) = default;
+};
+
+// Selectable parameters of algorithms; 0 means the algorithm's own default.
+struct Parameters {
+    int degree = 0;               // children of a node of a tree
+    std::size_t piece = 0;        // bytes of a piece
+    int shift = 0;                // distance of the first peer, against hot spots
+    friend bool operator==(const Parameters&, const Parameters&) = default;
+};
+
+struct Problem {
+    Operation operation{};
+    int rank = 0;
+    int size = 1;
+    int root = 0;
+    // vector: length of the vector.  blocks: length of one block.  blocks_v: unused.
+    std::size_t bytes = 0;
+    // blocks: distance between the starts of two neighbouring blocks (0: equal to bytes).
+    // It is larger than bytes when a long message is run piece by piece.
+    std::size_t stride = 0;
+    // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows
+    // its own block's length alone; the other entries are zero there.
+    std::vector<Block> blocks;
+    // Bytes of one element of a reduction: ranges that are combined are multiples of it.
+    std::size_t element = 1;
+    bool commutative = true;
+    Parameters parameters;
+
+    // Where rank r's block lies in the buffer that holds all blocks: allgather(v), gather(v):
+    // output; scatter(v), reduce_scatter_block: input; alltoall: both.
+    Block block(int r) const {
+        if (!blocks.empty()) return blocks[static_cast<std::size_t>(r)];
+        return {static_cast<std::size_t>(r) * (stride ? stride : bytes), bytes};
+    }
+    // Whether blocks r and r+1 touch, so that one step may move both.
+    bool contiguous_blocks() const { return blocks.empty() && (stride == 0 || stride == bytes); }
+
+    // A rank as seen from the root (the root is 0), and back.
+    int relative(int r) const { return (r - root + size) % size; }
+    int absolute(int relative_rank) const { return (relative_rank + root) % size; }
+};
+
+}  // namespace fanlight

@@ -1,0 +1,58 @@
+// Runs the schedules of all ranks together, step by step, without data: who may go on when.
+// What is to be known about the run (data, clocks, times) an observer keeps.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/matching.h"
+#include "schedule/schedule.h"
+
+namespace fanlight {
+
+class Observer {
+public:
+    virtual ~Observer() = default;
+    // A rank begins a round: its local steps, puts and offers happen now.
+    virtual void enter(int /*rank*/, std::uint32_t /*round*/) {}
+    // Both sides of a message have come to it: the arrive happens now.
+    virtual void taken(const Message&) {}
+    // The offer that a get names has been made: the get happens now.
+    virtual void got(const StepPlace&) {}
+    // All steps of the round are over.
+    virtual void leave(int /*rank*/, std::uint32_t /*round*/) {}
+};
+
+struct Progress {
+    // For each rank the round that it came to and did not finish, or Schedule::rounds().
+    std::vector<std::uint32_t> round;
+    bool finished = true;
+    // For each message: whether its arrive, and whether its put, is over.
+    std::vector<char> taken;
+    std::vector<char> put_over;
+};
+
+// Every wait in this language is for one certain event of one certain rank, and nothing
+// that has become possible becomes impossible again.  Therefore all orders of progress come
+// to the same end: if this one order finishes, every order does, and if it does not, none.
+//
+// A put waits until the put before it between the same two ranks was taken.  With
+// `rendezvous` a put of more than zero bytes is over only when its target takes it, as a
+// long message to an MPI library or through a small ring of cells is: the strictest case.
+Progress run(std::span<const Schedule> schedules, const Matching& matching, bool rendezvous,
+             Observer& observer);
+
+// As run() on the least strict transport, but throws std::invalid_argument if there is a
+// deadlock: for those that count, cost or draw what the verifier has found right.
+void run_to_end(std::span<const Schedule> schedules, const Matching& matching, Observer& observer);
+
+// Throws std::invalid_argument unless the map is empty (one node) or has one node a rank.
+void check_node_map(std::span<const Schedule> schedules, std::span<const int> node_of);
+
+// Who waits for whom, one line for each rank of a circle of waits (or for each rank that
+// did not finish, if there is no circle).
+std::vector<std::string> explain_deadlock(std::span<const Schedule> schedules,
+                                          const Matching& matching, const Progress& progress);
+
+}  // namespace fanlight

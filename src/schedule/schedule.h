@@ -1,0 +1,83 @@
+// The schedule language: one rank's part of a collective operation, as data.
+//
+// A schedule is a list of rounds, each a set of steps that may run at the same time.
+// Nothing in it is a pointer, a communicator or an MPI handle: an address is
+// (buffer, offset), in a buffer of this rank or of a peer.  The same description is
+// executed, verified, counted, costed and drawn.
+//
+// The rules that the verifier holds every schedule to:
+//  * A put's source may be changed again as soon as its round has ended.
+//  * What an offer names stays unchanged from the offer to the end of the operation.
+//  * Steps of one round are unordered: none may touch what another of them writes.
+//  * Messages between two ranks arrive in the order in which they were put: the n-th
+//    arrive from a peer takes the n-th put of that peer to this rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fanlight {
+
+enum class Buffer : std::uint8_t { input, output, scratch };
+
+struct Address {
+    Buffer buffer = Buffer::scratch;
+    std::size_t offset = 0;  // bytes from the start of the buffer
+
+    friend Address operator+(Address a, std::size_t bytes) { return {a.buffer, a.offset + bytes}; }
+    friend bool operator==(const Address&, const Address&) = default;
+};
+
+inline Address input(std::size_t offset = 0) { return {Buffer::input, offset}; }
+inline Address output(std::size_t offset = 0) { return {Buffer::output, offset}; }
+inline Address scratch(std::size_t offset = 0) { return {Buffer::scratch, offset}; }
+
+enum class StepKind : std::uint8_t {
+    put,      // write `bytes` at `from` into the peer's `to`, then notify it
+    arrive,   // mate of the peer's put: when it is over the bytes are in `to`
+    offer,    // the bytes at `from` may now be read by `readers`
+    get,      // mate: wait for the peer's offer, then read its `from` into `to`
+    copy,     // local: `from` into `to`
+    combine,  // local: `from` into `to` with the operator
+};
+
+// What happens to bytes that come to a place.  The order of the operands is part of
+// the language, since operators need not commute and floating point does not associate.
+enum class Order : std::uint8_t {
+    overwrite,  // to = from
+    before,     // to = from (+) to
+    after,      // to = to (+) from
+};
+
+struct Step {
+    StepKind kind;
+    Order order = Order::overwrite;  // arrive, get: overwrite or combine; combine: never overwrite
+    int peer = -1;                   // put, arrive, get
+    int offer = 0;                   // get: which of the peer's offers (0, 1, ...); offer: its own number
+    Address from;                    // put, offer, copy, combine: here; get: at the peer
+    Address to;                      // arrive, get, copy, combine: here; put: at the peer
+    std::size_t bytes = 0;
+    std::uint32_t first_reader = 0;  // offer: readers are Schedule::readers[first_reader .. + readers)
+    std::uint32_t readers = 0;
+};
+
+struct Schedule {
+    std::vector<Step> steps;                // all rounds, one after the other
+    std::vector<std::uint32_t> round_ends;  // index behind the last step of each round
+    std::vector<int> readers;               // the ranks that offers name
+    std::size_t scratch_bytes = 0;          // how much scratch this rank's steps need
+    int offers = 0;                         // how many offers this rank makes
+
+    std::size_t rounds() const { return round_ends.size(); }
+    std::span<const Step> round(std::size_t i) const {
+        const std::size_t begin = i == 0 ? 0 : round_ends[i - 1];
+        return {steps.data() + begin, round_ends[i] - begin};
+    }
+    std::span<const int> readers_of(const Step& s) const {
+        return {readers.data() + s.first_reader, s.readers};
+    }
+};
+
+}  // namespace fanlight

@@ -1,0 +1,44 @@
+// Proves a collective right, for one problem, without running it: a symbolic run of the
+// schedules of all ranks together.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+
+namespace fanlight {
+
+struct VerifyOptions {
+    // The schedule runs so many times in a row, the scratch keeping what it held.
+    int calls = 1;
+    // A put of more than zero bytes is over only when its target is at the arrive (see
+    // progress.h): the strictest transport.  False: it only waits for the put before it.
+    bool rendezvous = true;
+    // No more messages than this.
+    std::size_t most = 20;
+};
+
+// What is wrong, one line for each fault, naming rank and round (both count from 0); empty
+// if the schedules are right.  `schedules` holds those of ranks 0 .. size - 1; `whole` is
+// the problem as the root knows it, its rank does not matter.
+//
+// Right means:
+//  * every put has its arrive, of the same bytes and place; every get lies in an offer that
+//    names this reader; every reader of an offer gets it; nothing is left over at the end;
+//  * every address is in its buffer, and nobody writes his input.  The root of a broadcast
+//    has one memory for input and output, so it may only copy the one to the same place of
+//    the other;
+//  * there is no deadlock, in whatever order the steps of a round and the ranks advance;
+//  * no range is touched while another step may write it (races.h);
+//  * nothing is read before it is written;
+//  * the output holds what MPI defines, combined in the order of the ranks if the operator
+//    does not commute, and, for an allreduce, combined alike at all ranks, so that all get
+//    the same bits; a barrier's end follows every rank's begin;
+//  * no other byte of the output is written.
+std::vector<std::string> verify(std::span<const Schedule> schedules, const Problem& whole,
+                                const VerifyOptions& options = {});
+
+}  // namespace fanlight

@@ -1,0 +1,170 @@
+#include "select/rule.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "config/parse.h"
+
+namespace fanlight {
+
+namespace {
+
+constexpr std::array conditions{"bytes", "ranks", "oversubscribed", "single_copy", "mpi"};
+constexpr std::array parameters{"degree", "piece", "shift"};
+// `other` is what Situation::mpi says of a library that has no name here.
+constexpr std::array libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
+
+[[noreturn]] void wrong(const std::string& message) { throw std::invalid_argument(message); }
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string listed(std::span<const char* const> words) {
+    std::string list;
+    for (const char* w : words) list.append(list.empty() ? "" : ", ").append(w);
+    return list;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+    constexpr std::string_view blanks = " \t\r";
+    std::vector<std::string_view> words;
+    for (std::size_t at = line.find_first_not_of(blanks); at != std::string_view::npos;) {
+        const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
+        words.push_back(line.substr(at, end - at));
+        at = line.find_first_not_of(blanks, end);
+    }
+    return words;
+}
+
+struct Assignment {
+    std::string_view name, value;
+};
+
+Assignment assignment(std::string_view word, std::span<const char* const> allowed,
+                      const char* kind, std::vector<std::string_view>& seen) {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
+        wrong("unknown " + std::string(kind) + " " + quoted(name) + "; there are " +
+              listed(allowed));
+    if (equals == std::string_view::npos || equals + 1 == word.size())
+        wrong(quoted(name) + " needs a value: " + std::string(name) + "=...");
+    if (std::find(seen.begin(), seen.end(), name) != seen.end())
+        wrong(quoted(name) + " is given twice");
+    seen.push_back(name);
+    return {name, word.substr(equals + 1)};
+}
+
+std::size_t bytes_or_throw(const Assignment& a, std::string_view text) {
+    const auto n = parse_bytes(text);
+    if (!n)
+        wrong(std::string(a.name) + "=" + std::string(a.value) +
+              ": expected numbers such as 64, 4K or 1M, or a range: 1K..64K, ..2K, 1M..");
+    return *n;
+}
+
+Range<std::size_t> range(const Assignment& a) {
+    Range<std::size_t> r;
+    const std::size_t dots = a.value.find("..");
+    if (dots == std::string_view::npos) {
+        r.from = r.to = bytes_or_throw(a, a.value);
+        return r;
+    }
+    const std::string_view from = a.value.substr(0, dots), to = a.value.substr(dots + 2);
+    if (from.empty() && to.empty()) bytes_or_throw(a, "");
+    if (!from.empty()) r.from = bytes_or_throw(a, from);
+    if (!to.empty()) r.to = bytes_or_throw(a, to);
+    if (r.from > r.to)
+        wrong(std::string(a.name) + "=" + std::string(a.value) + ": the range is empty");
+    return r;
+}
+
+int whole(const Assignment& a, std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        wrong(std::string(a.name) + "=" + std::string(a.value) + ": too large");
+    return static_cast<int>(n);
+}
+
+bool yes_or_no(const Assignment& a) {
+    if (a.value != "yes" && a.value != "no")
+        wrong(std::string(a.name) + "=" + std::string(a.value) + ": expected yes or no");
+    return a.value == "yes";
+}
+
+void set_condition(Rule& rule, const Assignment& a) {
+    if (a.name == "bytes") {
+        rule.bytes = range(a);
+    } else if (a.name == "ranks") {
+        const Range<std::size_t> r = range(a);
+        rule.ranks.from = whole(a, r.from);
+        if (r.to != Range<std::size_t>{}.to) rule.ranks.to = whole(a, r.to);
+    } else if (a.name == "oversubscribed") {
+        rule.oversubscribed = yes_or_no(a);
+    } else if (a.name == "single_copy") {
+        rule.single_copy = yes_or_no(a);
+    } else {
+        if (std::find(libraries.begin(), libraries.end(), a.value) == libraries.end())
+            wrong("unknown MPI library " + quoted(a.value) + "; there are " + listed(libraries));
+        rule.mpi = a.value;
+    }
+}
+
+void set_parameter(Rule& rule, const Assignment& a) {
+    const std::size_t n = bytes_or_throw(a, a.value);
+    if (a.name == "piece") rule.parameters.piece = n;
+    else if (a.name == "degree") rule.parameters.degree = whole(a, n);
+    else rule.parameters.shift = whole(a, n);
+}
+
+Rule parse(const std::vector<std::string_view>& words) {
+    Rule rule;
+    rule.operation = operation_from(words.front());
+    const auto arrow = std::find(words.begin(), words.end(), "->");
+    if (arrow == words.end() || arrow + 1 == words.end())
+        wrong("no algorithm; a rule is: operation conditions -> algorithm parameters");
+    std::vector<std::string_view> seen;
+    for (auto w = words.begin() + 1; w != arrow; ++w)
+        set_condition(rule, assignment(*w, conditions, "condition", seen));
+    rule.algorithm = algorithm_or_native(rule.operation, arrow[1]);
+    seen.clear();
+    for (auto w = arrow + 2; w != words.end(); ++w) {
+        if (!rule.algorithm) wrong("native has no parameters");
+        set_parameter(rule, assignment(*w, parameters, "parameter", seen));
+    }
+    return rule;
+}
+
+}  // namespace
+
+const Algorithm* algorithm_or_native(Operation operation, std::string_view name) {
+    if (name == "native") return nullptr;
+    if (const Algorithm* found = find_algorithm(operation, name)) return found;
+    std::string message = "unknown algorithm " + quoted(name) + " for " +
+                          std::string(to_string(operation)) + "; there are ";
+    for (const Algorithm& a : algorithms())
+        if (a.operation == operation) message.append(a.name).append(", ");
+    wrong(message + "native");
+}
+
+bool Rule::fits(const Situation& s) const {
+    return s.operation == operation && bytes.contains(s.bytes) && ranks.contains(s.ranks) &&
+           oversubscribed.value_or(s.oversubscribed) == s.oversubscribed &&
+           single_copy.value_or(s.single_copy) == s.single_copy && (mpi.empty() || mpi == s.mpi);
+}
+
+Rule parse_rule(std::string_view line, const std::string& where) {
+    const std::vector<std::string_view> words = words_of(line);
+    try {
+        Rule rule = parse(words);
+        rule.text = where + ":";
+        for (const std::string_view w : words) rule.text.append(" ").append(w);
+        return rule;
+    } catch (const std::invalid_argument& e) {
+        throw std::invalid_argument(where + ": " + e.what());
+    }
+}
+
+}  // namespace fanlight

@@ -1,0 +1,44 @@
+// One selection rule, as read from a line of text.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "select/select.h"
+
+namespace fanlight {
+
+template <class Number>
+struct Range {
+    Number from = 0;
+    Number to = std::numeric_limits<Number>::max();  // inclusive
+    bool contains(Number n) const { return from <= n && n <= to; }
+};
+
+struct Rule {
+    Operation operation{};
+    Range<std::size_t> bytes;
+    Range<int> ranks;
+    std::optional<bool> oversubscribed;
+    std::optional<bool> single_copy;
+    std::string mpi;                       // empty: any
+    const Algorithm* algorithm = nullptr;  // null: native
+    Parameters parameters;
+    bool forced = false;
+    std::string text;                      // where it stands and what it says
+
+    bool fits(const Situation&) const;
+};
+
+// The line without its comment.  `where` (file:line) goes before every message of the
+// std::invalid_argument that is thrown.
+Rule parse_rule(std::string_view line, const std::string& where);
+
+// An operation's algorithm by name, null for `native`; std::invalid_argument lists the names
+// that exist.
+const Algorithm* algorithm_or_native(Operation, std::string_view name);
+
+}  // namespace fanlight

@@ -1,0 +1,108 @@
+#include "select/select.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "select/rule.h"
+
+namespace fanlight {
+
+namespace {
+
+constexpr std::string_view blanks = " \t\r";
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(blanks);
+    if (begin == std::string_view::npos) return {};
+    return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+// Calls `each` with every part of `text` between separators, and its number from 1.
+template <class Each>
+void split(std::string_view text, char separator, Each&& each) {
+    for (int number = 1;; ++number) {
+        const std::size_t end = text.find(separator);
+        each(text.substr(0, end), number);
+        if (end == std::string_view::npos) return;
+        text.remove_prefix(end + 1);
+    }
+}
+
+void add_rules(std::vector<Rule>& rules, std::string_view text, const std::string& file) {
+    split(text, '\n', [&](std::string_view line, int number) {
+        line = trimmed(line.substr(0, line.find('#')));
+        if (!line.empty()) rules.push_back(parse_rule(line, file + ":" + std::to_string(number)));
+    });
+}
+
+void add_forced(std::vector<Rule>& rules, std::string_view text) {
+    split(text, ',', [&](std::string_view entry, int) {
+        entry = trimmed(entry);
+        if (entry.empty()) return;
+        Rule rule;
+        rule.forced = true;
+        rule.text = "FANLIGHT_ALGORITHM: " + std::string(entry);
+        const std::size_t colon = entry.find(':');
+        try {
+            rule.operation = operation_from(trimmed(entry.substr(0, colon)));
+            if (colon == std::string_view::npos)
+                throw std::invalid_argument("expected operation:algorithm");
+            rule.algorithm = algorithm_or_native(rule.operation, trimmed(entry.substr(colon + 1)));
+        } catch (const std::invalid_argument& e) {
+            throw std::invalid_argument(rule.text + ": " + e.what());
+        }
+        for (const Rule& r : rules)
+            if (r.operation == rule.operation)
+                throw std::invalid_argument(rule.text + ": this operation is forced twice");
+        rules.push_back(std::move(rule));
+    });
+}
+
+std::string read_file(const std::string& file) {
+    const auto unreadable = [&file](const std::string& why) {
+        return std::invalid_argument("FANLIGHT_RULES: cannot read " + file + ": " + why);
+    };
+    if (std::filesystem::is_directory(file)) throw unreadable("it is a directory");
+    std::ifstream in(file);
+    if (!in) throw unreadable(std::strerror(errno));
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What a restriction may ask of a problem: nothing that only one rank knows.
+Problem problem_of(const Situation& s) {
+    Problem p;
+    p.operation = s.operation;
+    p.size = s.ranks;
+    p.bytes = s.bytes;
+    p.commutative = s.commutative;
+    return p;
+}
+
+}  // namespace
+
+Selector::Selector(std::string_view forced, const std::string& file) {
+    add_forced(rules_, forced);
+    if (!file.empty()) add_rules(rules_, read_file(file), file);
+    add_rules(rules_, built_in_rules(), "built-in rules");
+}
+
+Selector::~Selector() = default;
+
+Choice Selector::choose(const Situation& situation) const {
+    for (const Rule& rule : rules_) {
+        if (!rule.fits(situation)) continue;
+        if (rule.algorithm) {
+            const std::string why = restriction(*rule.algorithm, problem_of(situation));
+            if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
+            if (!why.empty()) continue;
+        }
+        return {rule.algorithm, rule.parameters, rule.text};
+    }
+    return {nullptr, {}, "no rule fits: native"};
+}
+
+}  // namespace fanlight

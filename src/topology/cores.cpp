@@ -1,0 +1,140 @@
+#include "topology/cores.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "config/parse.h"
+
+namespace fanlight {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A mask of the kernel's size, which may exceed the 1024 cores of cpu_set_t.
+constexpr std::size_t mask_words = 65536 / (8 * sizeof(unsigned long));
+using Mask = std::vector<unsigned long>;
+
+std::string first_line(const fs::path& file) {
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    return line;
+}
+
+// "max 100000" or "150000 100000": microseconds of time in each period.
+std::optional<double> quota_v2(const fs::path& directory) {
+    const std::string line = first_line(directory / "cpu.max");
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string::npos) return std::nullopt;
+    const auto quota = parse_integer(std::string_view(line).substr(0, blank));
+    const auto period = parse_integer(std::string_view(line).substr(blank + 1));
+    if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+    return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+// A quota of -1 is none.
+std::optional<double> quota_v1(const fs::path& directory) {
+    const auto quota = parse_integer(first_line(directory / "cpu.cfs_quota_us"));
+    const auto period = parse_integer(first_line(directory / "cpu.cfs_period_us"));
+    if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+    return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+void tighten(CoresReport& report, const fs::path& mount, fs::path path, const char* file,
+             std::optional<double> (*quota)(const fs::path&)) {
+    // Inside a container the path may be one that only the host sees: what does not exist is
+    // passed over on the way up, and the mount itself is the container's own group.
+    path = path.lexically_normal().relative_path();
+    if (path == "." || path.string().starts_with("..")) path.clear();
+    for (;; path = path.parent_path()) {
+        const fs::path directory = path.empty() ? mount : mount / path;
+        const std::optional<double> q = quota(directory);
+        if (q && (report.quota == 0 || *q < report.quota)) {
+            report.quota = *q;
+            report.quota_file = (directory / file).string();
+        }
+        if (path.empty()) return;
+    }
+}
+
+bool names_cpu(std::string_view controllers) {
+    for (;;) {
+        const std::size_t comma = controllers.find(',');
+        if (controllers.substr(0, comma) == "cpu") return true;
+        if (comma == std::string_view::npos) return false;
+        controllers.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
+int CoresReport::usable() const {
+    if (forced > 0) return forced;
+    int cores = affinity;
+    if (quota > 0) {
+        const int whole = static_cast<int>(std::min(std::ceil(quota), 1e6));
+        cores = cores > 0 ? std::min(cores, whole) : whole;
+    }
+    return std::max(cores, 1);
+}
+
+int affinity_cores(std::span<const pid_t> pids) {
+    static constexpr pid_t self[] = {0};
+    if (pids.empty()) pids = self;
+    Mask together(mask_words), one(mask_words);
+    for (const pid_t pid : pids) {
+        if (pid < 0) continue;
+        std::fill(one.begin(), one.end(), 0);
+        auto* set = reinterpret_cast<cpu_set_t*>(one.data());
+        if (::sched_getaffinity(pid, mask_words * sizeof(unsigned long), set) != 0) continue;
+        for (std::size_t i = 0; i < mask_words; ++i) together[i] |= one[i];
+    }
+    return CPU_COUNT_S(mask_words * sizeof(unsigned long),
+                       reinterpret_cast<cpu_set_t*>(together.data()));
+}
+
+void read_quota(CoresReport& report, const CoresPaths& paths) {
+    // Lines such as "0::/user.slice" (version 2) and "4:cpu,cpuacct:/docker/1234" (version 1);
+    // a machine may have both.
+    std::ifstream in(paths.own_cgroup);
+    for (std::string line; std::getline(in, line);) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        const fs::path path = line.substr(second + 1);
+        if (controllers.empty()) {
+            tighten(report, paths.cgroups, path, "cpu.max", quota_v2);
+            tighten(report, paths.cgroups / "unified", path, "cpu.max", quota_v2);
+        } else if (names_cpu(controllers)) {
+            for (const char* mount : {"cpu", "cpu,cpuacct", "cpuacct,cpu"})
+                tighten(report, paths.cgroups / mount, path, "cpu.cfs_quota_us", quota_v1);
+        }
+    }
+}
+
+CoresReport cores_report(std::span<const pid_t> pids, const CoresPaths& paths) {
+    CoresReport report;
+    report.affinity = affinity_cores(pids);
+    read_quota(report, paths);
+    report.forced = static_cast<int>(std::min<std::int64_t>(config().cores, 1'000'000));
+    return report;
+}
+
+int usable_cores(std::span<const pid_t> pids) { return cores_report(pids).usable(); }
+
+std::uint64_t pid_namespace() {
+    struct stat facts{};
+    return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,44 @@
+// How many cores the ranks of this node may really use: the affinity mask and the cgroup's
+// quota may both be smaller than the machine.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace fanlight {
+
+// Where to look; tests give trees of their own.
+struct CoresPaths {
+    std::filesystem::path own_cgroup = "/proc/self/cgroup";
+    std::filesystem::path cgroups = "/sys/fs/cgroup";
+};
+
+struct CoresReport {
+    int affinity = 0;        // cores in the affinity mask; 0: it cannot be read
+    double quota = 0;        // cores' worth of time by the cgroup; 0: no limit
+    std::string quota_file;  // the file that says so
+    int forced = 0;          // FANLIGHT_CORES; 0: not set
+
+    int usable() const;      // what follows from them; at least 1
+};
+
+// The cores in the union of the affinity masks of these processes (empty: of this one).  A
+// launcher binds each rank to cores of its own (Open MPI does so by default): what a node's
+// ranks may use together is the union, where a rank's own mask would look as if all of them
+// shared one core.
+int affinity_cores(std::span<const pid_t> pids = {});
+
+// The tightest limit from this process's cgroup up to the root, version 2 or 1.
+void read_quota(CoresReport&, const CoresPaths& = {});
+
+CoresReport cores_report(std::span<const pid_t> pids = {}, const CoresPaths& = {});
+int usable_cores(std::span<const pid_t> pids = {});
+
+// Process ids mean the same to two processes where this number is equal; 0: unknown.
+std::uint64_t pid_namespace();
+
+}  // namespace fanlight

@@ -1,0 +1,105 @@
+// The shared transport: flags, inline payloads and staging in memory that all members map.
+//
+// Operation number s of a group uses lane s mod lanes(); each lane has its own cells:
+//
+//   offer cell (rank, k)     the k-th offer of a rank in an operation, read by many
+//   put cell (from, to, j)   the j-th put of one rank to another; j mod depth() picks the cell
+//   ack (reader, writer)     how many puts of `writer` the reader has taken; only written on
+//                            channels with more puts in an operation than cells
+//   staging (rank)           payloads that are too long for a cell
+//
+// A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
+// carry the operation's number.  A lane is used again when every member is known to have read
+// all that it wanted from the lane's operation before; `done` (one line per member) says so.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace fanlight {
+
+// Where a cell's payload is.
+enum class Place : std::uint64_t {
+    inlined,  // in the cell itself
+    staged,   // in the segment: `where` is the distance from its start
+    direct,   // in the owner's private memory: `where` is the address there
+};
+
+// 128 bytes apart, since processors fetch lines in pairs.
+struct alignas(128) Cell {
+    static constexpr std::size_t payload_bytes = 112;
+
+    std::uint64_t flag;
+    // Minus the offset of the message's first byte in its buffer, so that a reader adds the
+    // offset that its own step names.
+    std::uint64_t where;
+    std::byte payload[payload_bytes];
+};
+static_assert(sizeof(Cell) == 128);
+
+inline std::uint64_t load(const std::uint64_t& word) {
+    return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+}
+inline void store(std::uint64_t& word, std::uint64_t value) {
+    std::atomic_ref(word).store(value, std::memory_order_release);
+}
+
+// A flag names the operation, the message's number in it, and where the payload is.
+inline std::uint64_t flag_of(std::uint64_t sequence, std::uint64_t message, Place place) {
+    return (((sequence << 18) + message + 1) << 2) | static_cast<std::uint64_t>(place);
+}
+inline bool flag_names(std::uint64_t flag, std::uint64_t sequence, std::uint64_t message) {
+    return (flag >> 2) == (sequence << 18) + message + 1;
+}
+inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3); }
+
+// The layout of a group's segment; all distances are in bytes.
+class SharedLanes {
+public:
+    static constexpr int offers_per_operation = 4;
+
+    SharedLanes(std::byte* base, int size);
+    static std::size_t bytes(int size);
+
+    std::uint64_t lanes() const { return lanes_; }
+    int depth() const { return depth_; }
+    std::size_t staging_bytes() const { return staging_bytes_; }
+
+    std::byte* base() const { return base_; }
+    std::byte* lane(std::uint64_t sequence) const {
+        return base_ + first_lane_ + (sequence & (lanes_ - 1)) * lane_bytes_;
+    }
+    // Distances from a lane's start.
+    std::size_t offer_cell(int rank, int k) const {
+        return (static_cast<std::size_t>(rank) * offers_per_operation + static_cast<std::size_t>(k)) * sizeof(Cell);
+    }
+    std::size_t put_cell(int from, int to, std::size_t j) const {
+        return puts_ + ((static_cast<std::size_t>(from) * size_ + static_cast<std::size_t>(to)) * static_cast<std::size_t>(depth_) + j % static_cast<std::size_t>(depth_)) * sizeof(Cell);
+    }
+    std::size_t ack(int reader, int writer) const {
+        return acks_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * 64;
+    }
+    std::size_t staging(int rank) const {
+        return staging_ + static_cast<std::size_t>(rank) * staging_bytes_;
+    }
+
+    // One line for each member.
+    struct alignas(128) Member {
+        std::uint64_t done;  // operations in which it has read all that it wanted
+        std::uint64_t pid;
+    };
+    Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
+
+private:
+    std::byte* base_;
+    std::size_t size_;
+    std::uint64_t lanes_;
+    int depth_;
+    std::size_t staging_bytes_, puts_, acks_, staging_, lane_bytes_, first_lane_;
+};
+
+}  // namespace fanlight

@@ -1,0 +1,206 @@
+#include "catalogue.h"
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+namespace fanlight::testing {
+
+namespace {
+
+constexpr std::size_t element = 8;
+constexpr std::byte poison{0xa5};
+
+struct Affine {
+    std::uint32_t a, b;
+};
+
+void affine(const void* left, const void* right, void* into, std::size_t bytes, const void*) {
+    const auto* l = static_cast<const Affine*>(left);
+    const auto* r = static_cast<const Affine*>(right);
+    auto* t = static_cast<Affine*>(into);
+    for (std::size_t i = 0; i < bytes / element; ++i)
+        t[i] = {l[i].a * r[i].a, l[i].a * r[i].b + l[i].b};
+}
+
+void sum(const void* left, const void* right, void* into, std::size_t bytes, const void*) {
+    const auto* l = static_cast<const std::uint64_t*>(left);
+    const auto* r = static_cast<const std::uint64_t*>(right);
+    auto* t = static_cast<std::uint64_t*>(into);
+    for (std::size_t i = 0; i < bytes / element; ++i) t[i] = l[i] + r[i];
+}
+
+std::uint64_t payload(int source, std::size_t index, int call) {
+    std::uint64_t x = static_cast<std::uint64_t>(source) * 0x9e3779b97f4a7c15u +
+                      index * 0xbf58476d1ce4e5b9u + static_cast<std::uint64_t>(call) * 0x94d049bb133111ebu;
+    x ^= x >> 29;
+    x *= 0xd6e8feb86659fd93u;
+    return (x ^ (x >> 32)) | 1;
+}
+
+using Bytes = std::vector<std::byte>;
+
+Bytes vector_of(int source, std::size_t bytes, int call) {
+    Bytes v(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const std::uint64_t p = payload(source, i / 8, call);
+        v[i] = reinterpret_cast<const std::byte*>(&p)[i % 8];
+    }
+    return v;
+}
+
+Bytes reduced(int ranks, std::size_t bytes, int call, const Combiner& c) {
+    Bytes acc = vector_of(0, bytes, call);
+    for (int r = 1; r < ranks; ++r) {
+        const Bytes next = vector_of(r, bytes, call);
+        c.apply(acc.data(), next.data(), acc.data(), bytes, nullptr);
+    }
+    return acc;
+}
+
+// The part of source's vector that is block r.
+struct Layout {
+    std::size_t extent = 0;
+    explicit Layout(const Problem& p) {
+        for (int r = 0; r < p.size; ++r) extent = std::max(extent, p.block(r).offset + p.block(r).bytes);
+    }
+};
+
+void put(Bytes& into, const Block& at, const Bytes& from, std::size_t from_offset) {
+    if (at.bytes) std::memcpy(into.data() + at.offset, from.data() + from_offset, at.bytes);
+}
+
+}  // namespace
+
+Combiner affine_combiner() { return {affine, nullptr}; }
+Combiner sum_combiner() { return {sum, nullptr}; }
+
+std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
+    p.rank = group.rank();
+    const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
+    const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
+    const Block own = p.block(p.rank);
+    const bool root = p.rank == p.root;
+    const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
+    Problem known = p;
+    if (rooted_v && !root) {
+        known.blocks.assign(known.blocks.size(), {});
+        known.blocks[static_cast<std::size_t>(p.rank)].bytes = own.bytes;
+    }
+    Plan plan;
+    if (!rooted_v) {
+        try {
+            plan = group.plan(algorithm, known);
+        } catch (const std::invalid_argument&) {
+            // Too long to be staged whole: refused by all members alike, or the others hang.
+            return {};
+        }
+    }
+
+    std::string wrong;
+    for (int call = 0; call < calls; ++call) {
+        Bytes in, out, expected;
+        switch (p.operation) {
+            case Operation::barrier: break;
+            case Operation::bcast:
+                if (root) in = vector_of(p.root, total, call);
+                expected = vector_of(p.root, total, call);
+                break;
+            case Operation::reduce:
+                in = vector_of(p.rank, total, call);
+                if (root) expected = reduced(p.size, total, call, combiner);
+                break;
+            case Operation::allreduce:
+                in = vector_of(p.rank, total, call);
+                expected = reduced(p.size, total, call, combiner);
+                break;
+            case Operation::scan:
+                in = vector_of(p.rank, total, call);
+                expected = reduced(p.rank + 1, total, call, combiner);
+                break;
+            case Operation::exscan:
+                in = vector_of(p.rank, total, call);
+                expected = p.rank == 0 ? Bytes(total, poison) : reduced(p.rank, total, call, combiner);
+                break;
+            case Operation::allgather:
+            case Operation::allgatherv:
+            case Operation::gather:
+            case Operation::gatherv:
+                in = vector_of(p.rank, own.bytes, call);
+                if (root || !has_root(p.operation)) {
+                    expected.assign(total, poison);
+                    for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, p.block(r).bytes, call), 0);
+                }
+                break;
+            case Operation::scatter:
+            case Operation::scatterv: {
+                const Bytes all = vector_of(p.root, total, call);
+                if (root) in = all;
+                expected.assign(own.bytes, poison);
+                if (own.bytes) std::memcpy(expected.data(), all.data() + own.offset, own.bytes);
+                break;
+            }
+            case Operation::alltoall:
+                in = vector_of(p.rank, total, call);
+                expected.assign(total, poison);
+                for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, total, call), own.offset);
+                break;
+            case Operation::reduce_scatter_block: {
+                in = vector_of(p.rank, total, call);
+                const Bytes all = reduced(p.size, total, call, combiner);
+                expected.assign(all.begin() + static_cast<std::ptrdiff_t>(own.offset),
+                                all.begin() + static_cast<std::ptrdiff_t>(own.offset + own.bytes));
+                break;
+            }
+        }
+        out.assign(expected.size(), poison);
+        const Bytes before = in;
+        if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
+        else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
+        const auto text = [&](const char* what) {
+            return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " +
+                   std::to_string(p.size) + " ranks, root " + std::to_string(p.root) + ", " +
+                   std::to_string(total) + " bytes in all, call " + std::to_string(call) + ": rank " +
+                   std::to_string(p.rank) + " " + what;
+        };
+        if (wrong.empty() && out != expected) {
+            std::size_t i = 0;
+            while (out[i] == expected[i]) ++i;
+            wrong = text("has a wrong result, first at byte ") + std::to_string(i);
+        }
+        if (wrong.empty() && in != before) wrong = text("changed its input");
+    }
+    return wrong;
+}
+
+std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<std::size_t>& elements) {
+    std::vector<Problem> result;
+    Problem p;
+    p.operation = a.operation;
+    p.size = size;
+    p.element = reduces(a.operation) ? element : 1;
+    p.commutative = a.commutative;
+    if (!restriction(a, p).empty()) return result;
+    for (const std::size_t n : elements)
+        for (int root = 0; root < (has_root(a.operation) ? size : 1); ++root) {
+            if (n > 1000 && root > 1) continue;  // long ones are slow: two roots are enough
+            p.root = root;
+            p.blocks.clear();
+            p.bytes = n * element;
+            if (family_of(a.operation) == Family::blocks_v) {
+                // Uneven blocks, some empty, with gaps between them.
+                p.bytes = 0;
+                std::size_t at = 3;
+                for (int r = 0; r < size; ++r) {
+                    const std::size_t bytes = r % 3 == 1 ? 0 : n * element + static_cast<std::size_t>(r);
+                    p.blocks.push_back({at, bytes});
+                    at += bytes + 5;
+                }
+            }
+            result.push_back(p);
+            if (family_of(a.operation) == Family::signal) return result;
+        }
+    return result;
+}
+
+}  // namespace fanlight::testing

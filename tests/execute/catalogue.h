@@ -1,0 +1,26 @@
+// Runs algorithms of the catalogue on a group and compares every byte of the result with what
+// MPI defines.  The members may be threads or processes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "execute/group.h"
+
+namespace fanlight::testing {
+
+// Elements compose affine maps x -> a x + b over the integers mod 2^32: associative, not
+// commutative, so that a wrong order shows.
+Combiner affine_combiner();
+// Commutative: addition of 64-bit integers.
+Combiner sum_combiner();
+
+// One member's part of `calls` calls in a row of one problem; the payload is a function of
+// (source rank, index, call).  Returns what was wrong, empty if nothing.
+std::string run_and_check(Group&, const Algorithm&, Problem, int calls);
+
+// Problems of an algorithm for this many ranks: all roots, several lengths, uneven blocks.
+std::vector<Problem> problems(const Algorithm&, int size, const std::vector<std::size_t>& elements);
+
+}  // namespace fanlight::testing

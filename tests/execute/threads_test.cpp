@@ -1,0 +1,123 @@
+// Every algorithm on the shared executor, the ranks being threads: run under ThreadSanitizer
+// as well.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "catalogue.h"
+
+namespace fanlight::testing {
+namespace {
+
+struct Aligned {
+    explicit Aligned(std::size_t bytes) : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, bytes))) {
+        std::fill_n(base, bytes, std::byte{0});
+    }
+    ~Aligned() { std::free(base); }
+    std::size_t size;
+    std::byte* base;
+};
+
+// Runs `body(group)` on each of `size` threads over one segment; returns the first complaint.
+template <class Body>
+std::string on_threads(int size, bool single_copy, Body body) {
+    const std::size_t bytes = (Group::segment_bytes(size) + 4095) / 4096 * 4096;
+    Aligned segment(bytes);
+    std::vector<std::unique_ptr<Group>> groups;
+    for (int r = 0; r < size; ++r)
+        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}));
+    std::string wrong;
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    for (int r = 0; r < size; ++r)
+        threads.emplace_back([&, r] {
+            const std::string w = body(*groups[static_cast<std::size_t>(r)]);
+            if (!w.empty()) {
+                const std::lock_guard lock(mutex);
+                if (wrong.empty()) wrong = w;
+            }
+        });
+    for (auto& t : threads) t.join();
+    return wrong;
+}
+
+class Catalogue : public ::testing::TestWithParam<const Algorithm*> {};
+
+std::string run_all(const Algorithm& a, int size, bool single_copy) {
+    // One element, inline, just beyond, several pieces, directly read.
+    const auto all = problems(a, size, {0, 1, 5, 14, 15, 300, 2049, 9001});
+    return on_threads(size, single_copy, [&](Group& g) {
+        for (const Problem& p : all)
+            if (std::string w = run_and_check(g, a, p, 3); !w.empty()) return w;
+        return std::string();
+    });
+}
+
+TEST_P(Catalogue, StagedIsRight) {
+    for (int size : {1, 2, 3, 4, 5, 7, 8}) EXPECT_EQ(run_all(*GetParam(), size, false), "") << size << " ranks";
+}
+
+TEST_P(Catalogue, SingleCopyIsRight) {
+    for (int size : {1, 2, 3, 4, 5, 7, 8}) EXPECT_EQ(run_all(*GetParam(), size, true), "") << size << " ranks";
+}
+
+std::vector<const Algorithm*> all_algorithms() {
+    std::vector<const Algorithm*> all;
+    for (const Algorithm& a : algorithms()) all.push_back(&a);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), [](const auto& info) {
+    std::string name(to_string(info.param->operation));
+    name.append("_").append(info.param->name);
+    for (char& c : name)
+        if (c == '-') c = '_';
+    return name;
+});
+
+// Different operations after each other share lanes, cells and staging.
+TEST(Sequence, OperationsMixed) {
+    for (int size : {2, 3, 5}) {
+        EXPECT_EQ(on_threads(size, true, [&](Group& g) {
+            unsigned state = 12345;
+            for (int i = 0; i < 600; ++i) {
+                state = state * 1664525 + 1013904223;
+                const Algorithm& a = algorithms()[(state >> 8) % algorithms().size()];
+                const auto all = problems(a, size, {1, 15, 2049, 5001});
+                if (all.empty()) continue;
+                const Problem& p = all[(state >> 20) % all.size()];
+                if (std::string w = run_and_check(g, a, p, 1 + static_cast<int>(state >> 30)); !w.empty()) return w;
+            }
+            return std::string();
+        }), "") << size << " ranks";
+    }
+}
+
+// A root that runs far ahead of slow readers must not overwrite what they have not read.
+TEST(Credits, RootRunsAhead) {
+    const Algorithm& bcast = *find_algorithm(Operation::bcast, "one-to-all");
+    EXPECT_EQ(on_threads(3, false, [&](Group& g) {
+        Problem p;
+        p.operation = Operation::bcast;
+        p.size = 3;
+        p.rank = g.rank();
+        p.bytes = 1000;
+        const Plan plan = g.plan(bcast, p);
+        for (int i = 0; i < 200; ++i) {
+            std::vector<std::byte> v(1000, static_cast<std::byte>(i));
+            if (g.rank() != 0) v.assign(1000, std::byte{0xee});
+            if (g.rank() == 2 && i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            g.run(plan, v.data(), v.data(), nullptr);
+            for (std::byte b : v)
+                if (b != static_cast<std::byte>(i)) return "overwritten in call " + std::to_string(i);
+        }
+        return std::string();
+    }), "");
+}
+
+}  // namespace
+}  // namespace fanlight::testing

@@ -1,0 +1,216 @@
+#include "memory/segment.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+namespace fanlight {
+namespace {
+
+// Whether an object of this name is in /dev/shm.
+bool exists(const std::string& name) { return std::filesystem::exists("/dev/shm" + name); }
+
+// What lies in a /dev/shm that only this process uses (see own_shared_memory).
+int left_behind() {
+    int n = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/dev/shm")) ++n;
+    return n;
+}
+
+// Gives this process, a child, a /dev/shm of its own; false where that is not allowed.
+bool own_shared_memory(const char* options) {
+    return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("tmpfs", "/dev/shm", "tmpfs", 0, options) == 0;
+}
+
+// Runs `body` in a child and returns its exit status, -1 for a signal.
+template <class Body>
+int in_child(Body&& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+constexpr int skip = 77;
+
+TEST(Segment, IsZeroedAlignedAndAsLongAsAskedFor) {
+    std::error_code error;
+    Segment s = Segment::create(100'001, error);
+    ASSERT_TRUE(s) << error.message();
+    ASSERT_EQ(s.bytes().size(), 100'001u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.bytes().data()) % 4096, 0u);
+    EXPECT_TRUE(std::all_of(s.bytes().begin(), s.bytes().end(),
+                            [](std::byte b) { return b == std::byte{0}; }));
+    EXPECT_TRUE(exists(s.name()));
+    EXPECT_EQ(std::filesystem::status("/dev/shm" + s.name()).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(Segment, AnotherProcessSeesTheSameBytes) {
+    std::error_code error;
+    Segment s = Segment::create(8192, error);
+    ASSERT_TRUE(s);
+    s.bytes()[8191] = std::byte{42};
+    EXPECT_EQ(in_child([&] {
+        std::error_code e;
+        Segment other = Segment::open(s.name(), e);
+        if (!other || other.bytes().size() != 8192 || other.bytes()[8191] != std::byte{42}) return 1;
+        other.bytes()[0] = std::byte{43};
+        return 0;
+    }), 0);
+    EXPECT_EQ(s.bytes()[0], std::byte{43});
+    EXPECT_TRUE(exists(s.name())) << "who opens a segment does not remove it";
+    s.unlink();
+    EXPECT_FALSE(exists(s.name()));
+    s.bytes()[1] = std::byte{44};  // still mapped
+    EXPECT_FALSE(Segment::open(s.name(), error));
+    EXPECT_EQ(error, std::errc::no_such_file_or_directory);
+}
+
+TEST(Segment, TheNameGoesWithItsMaker) {
+    std::error_code error;
+    std::string name;
+    {
+        Segment a = Segment::create(1, error);
+        name = a.name();
+        Segment b = std::move(a);
+        EXPECT_FALSE(a);  // NOLINT: that is what is tested
+        EXPECT_TRUE(a.bytes().empty());
+        EXPECT_TRUE(b);
+        EXPECT_EQ(b.name(), name);
+        Segment c;
+        c = std::move(b);
+        EXPECT_TRUE(exists(name));
+        c = Segment{};
+        EXPECT_FALSE(c);
+    }
+    EXPECT_FALSE(exists(name));
+}
+
+TEST(Segment, NamesDiffer) {
+    std::error_code error;
+    const Segment a = Segment::create(1, error), b = Segment::create(1, error);
+    EXPECT_NE(a.name(), b.name());
+}
+
+TEST(SegmentRed, NamesThatAreNotOurs) {
+    std::error_code error;
+    for (const char* name : {"", "/", "fanlight-0-0123456789abcdef", "/fanlight-0-123",
+                             "/fanlight-0-0123456789abcdeg", "/fanlight-0/0123456789abcdef",
+                             "/psm-0-0123456789abcdef"}) {
+        EXPECT_FALSE(Segment::open(name, error)) << name;
+        EXPECT_EQ(error, std::errc::invalid_argument) << name;
+    }
+}
+
+// Makes an object that has a right name, with `bytes` bytes copied from `model`, and `change`
+// applied to them; returns why open refuses it.
+template <class Change>
+std::error_code forged(const std::string& name, const Segment& model, std::size_t bytes,
+                       Change&& change) {
+    const int fd = shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+    EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
+    if (bytes >= 4096) {
+        void* to = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        std::memcpy(to, model.bytes().data() - 4096, 4096);
+        change(fd, static_cast<std::uint64_t*>(to));
+        munmap(to, bytes);
+    }
+    close(fd);
+    std::error_code error;
+    const Segment s = Segment::open(name, error);
+    EXPECT_EQ(static_cast<bool>(s), !error);
+    shm_unlink(name.c_str());
+    return error;
+}
+
+TEST(SegmentRed, AForgedSegmentIsRefused) {
+    std::error_code error;
+    Segment model = Segment::create(4096, error);
+    ASSERT_TRUE(model);
+    model.unlink();
+    const std::string same = model.name();
+    std::string other = same;
+    other.back() = other.back() == '0' ? '1' : '0';
+    const auto nothing = [](int, std::uint64_t*) {};
+    // What is not changed is accepted: the checks below fail for their own reason.
+    EXPECT_FALSE(forged(same, model, 8192, nothing));
+    // Another host's segment, which has the name of ours but not its number.
+    EXPECT_EQ(forged(other, model, 8192, nothing), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 8192, [](int, std::uint64_t* h) { ++h[0]; }), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 8192, [](int, std::uint64_t* h) { ++h[1]; }), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 8192, [](int, std::uint64_t* h) { ++h[2]; }), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 12288, nothing), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 4096, nothing), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 100, nothing), std::errc::bad_message);
+    EXPECT_EQ(forged(same, model, 0, nothing), std::errc::bad_message);
+    if (geteuid() == 0) {
+        EXPECT_EQ(forged(same, model, 8192, [](int fd, std::uint64_t*) {
+            EXPECT_EQ(fchown(fd, 1, 1), 0);
+        }), std::errc::permission_denied);
+    }
+}
+
+TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
+    const auto fails = [](int resource, rlim_t limit, std::size_t bytes, std::errc expected) {
+        return in_child([=] {
+            const bool own = own_shared_memory("size=64M");
+            rlimit r{};
+            getrlimit(resource, &r);
+            r.rlim_cur = limit;
+            if (setrlimit(resource, &r) != 0) return 1;
+            std::error_code error;
+            const Segment s = Segment::create(bytes, error);
+            if (s || !s.name().empty() || error != expected) return 2;
+            r.rlim_cur = r.rlim_max;
+            setrlimit(resource, &r);
+            return own && left_behind() != 0 ? 3 : 0;
+        });
+    };
+    EXPECT_EQ(fails(RLIMIT_NOFILE, 0, 4096, std::errc::too_many_files_open), 0);
+    EXPECT_EQ(fails(RLIMIT_FSIZE, 65536, 1 << 20, std::errc::file_too_large), 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    EXPECT_EQ(fails(RLIMIT_AS, 1, 16 << 20, std::errc::not_enough_memory), 0);
+#endif
+    std::error_code error;
+    EXPECT_FALSE(Segment::create(SIZE_MAX - 100, error));
+    EXPECT_EQ(error, std::errc::file_too_large);
+}
+
+TEST(SegmentRed, ASmallSharedMemoryIsAnErrorAndNoSigbus) {
+    const int result = in_child([] {
+        if (!own_shared_memory("size=1M")) return skip;
+        std::error_code error;
+        for (int i = 0; i < 3; ++i) {
+            if (Segment::create(std::size_t{4} << 20, error)) return 1;
+            if (error != std::errc::no_space_on_device) return 2;
+            if (left_behind() != 0) return 3;
+        }
+        // What fits is served, down to its last byte; then the rest does not fit any more.
+        const Segment s = Segment::create(768 << 10, error);
+        if (!s || error) return 4;
+        std::memset(s.bytes().data(), 1, s.bytes().size());
+        if (Segment::create(768 << 10, error) || left_behind() != 1) return 5;
+        return 0;
+    });
+    if (result == skip) GTEST_SKIP() << "needs root and a mount namespace";
+    EXPECT_EQ(result, 0);
+}
+
+}  // namespace
+}  // namespace fanlight

@@ -1,0 +1,63 @@
+! Collectives from Fortran by mpif.h, MPI_IN_PLACE and a user's operator among them.
+program fortran
+    implicit none
+    include 'mpif.h'
+    integer :: rank, ranks, error, i, call_number, op
+    integer :: values(100), sums(100)
+    integer, allocatable :: all(:)
+    double precision :: x(3)
+    external :: keep_larger
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    allocate(all(2 * ranks))
+    do call_number = 1, 50
+        values = [(i * (rank + 1) + call_number, i = 1, 100)]
+        sums = -1
+        call MPI_Allreduce(values, sums, 100, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+        do i = 1, 100
+            call check(sums(i) == i * ranks * (ranks + 1) / 2 + ranks * call_number, 'allreduce')
+        end do
+        call MPI_Allreduce(MPI_IN_PLACE, values, 100, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+        call check(all_equal(values, sums), 'allreduce in place')
+        all = -1
+        all(2 * rank + 1:2 * rank + 2) = [rank, call_number]
+        call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 2, MPI_INTEGER, MPI_COMM_WORLD, error)
+        do i = 1, ranks
+            call check(all(2 * i - 1) == i - 1 .and. all(2 * i) == call_number, 'allgather in place')
+        end do
+        x = 0
+        if (rank == mod(call_number, ranks)) x = [1.5d0, 2.5d0, dble(call_number)]
+        call MPI_Bcast(x, 3, MPI_DOUBLE_PRECISION, mod(call_number, ranks), MPI_COMM_WORLD, error)
+        call check(x(3) == call_number .and. error == MPI_SUCCESS, 'bcast')
+        call MPI_Barrier(MPI_COMM_WORLD, error)
+    end do
+    call MPI_Op_create(keep_larger, .true., op, error)
+    values = rank
+    do call_number = 1, 20
+        call MPI_Allreduce(values, sums, 100, MPI_INTEGER, op, MPI_COMM_WORLD, error)
+        call check(sums(1) == ranks - 1 .and. sums(100) == ranks - 1, 'operator of the user')
+    end do
+    call MPI_Op_free(op, error)
+    if (rank == 0) print '(a)', 'ok'
+    call MPI_Finalize(error)
+contains
+    logical function all_equal(a, b)
+        integer, intent(in) :: a(:), b(:)
+        all_equal = sum(abs(a - b)) == 0
+    end function
+    subroutine check(good, what)
+        logical, intent(in) :: good
+        character(*), intent(in) :: what
+        integer :: ignored
+        if (good) return
+        print '(a,a,a,i0)', 'WRONG ', what, ', rank ', rank
+        call MPI_Abort(MPI_COMM_WORLD, 1, ignored)
+    end subroutine
+end program
+
+subroutine keep_larger(in, inout, n, type)
+    implicit none
+    integer :: n, type, in(n), inout(n)
+    inout = max(in, inout)
+end subroutine

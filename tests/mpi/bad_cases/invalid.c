@@ -1,0 +1,96 @@
+// Invalid arguments under MPI_ERRORS_RETURN: prints the error class of each call, for the
+// comparison of runs with and without Fanlight; then the same by an error handler of the user.
+// Every case is wrong on all ranks alike and found before anything is sent.
+#include "case.h"
+
+static int in[64], out[64], handled, handled_class;
+static MPI_Comm handled_comm;
+
+static void say(const char *name, int code) {
+    int error_class = -1;
+    MPI_Error_class(code, &error_class);
+    const char *text = error_class == MPI_SUCCESS        ? "MPI_SUCCESS"
+                       : error_class == MPI_ERR_BUFFER   ? "MPI_ERR_BUFFER"
+                       : error_class == MPI_ERR_COUNT    ? "MPI_ERR_COUNT"
+                       : error_class == MPI_ERR_TYPE     ? "MPI_ERR_TYPE"
+                       : error_class == MPI_ERR_COMM     ? "MPI_ERR_COMM"
+                       : error_class == MPI_ERR_ROOT     ? "MPI_ERR_ROOT"
+                       : error_class == MPI_ERR_OP       ? "MPI_ERR_OP"
+                       : error_class == MPI_ERR_ARG      ? "MPI_ERR_ARG"
+                       : error_class == MPI_ERR_INTERN   ? "MPI_ERR_INTERN"
+                                                         : "another class";
+    if (rank == 0) printf("%-40s %s (%d)\n", name, text, error_class);
+}
+#define SAY(...) say(#__VA_ARGS__, MPI_##__VA_ARGS__)
+
+static void on_error(MPI_Comm *comm, int *code, ...) {
+    ++handled;
+    handled_comm = *comm;
+    MPI_Error_class(*code, &handled_class);
+}
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    MPI_Comm world, null = MPI_COMM_NULL;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &world);
+    for (int i = 0; i < 40; ++i) checked_allreduce(world, i, 3);
+
+    SAY(Barrier(null));
+    SAY(Bcast(in, 4, MPI_INT, 0, null));
+    SAY(Bcast(in, -1, MPI_INT, 0, world));
+    SAY(Bcast(in, 4, MPI_DATATYPE_NULL, 0, world));
+    SAY(Bcast(in, 4, MPI_INT, -5, world));
+    SAY(Bcast(in, 4, MPI_INT, size, world));
+    SAY(Bcast(NULL, 4, MPI_INT, 0, world));
+    SAY(Reduce(in, out, -1, MPI_INT, MPI_SUM, 0, world));
+    SAY(Reduce(in, out, 4, MPI_INT, MPI_SUM, size, world));
+    SAY(Reduce(in, out, 4, MPI_INT, MPI_OP_NULL, 0, world));
+    SAY(Allreduce(in, out, -3, MPI_INT, MPI_SUM, world));
+    SAY(Allreduce(in, out, 4, MPI_DATATYPE_NULL, MPI_SUM, world));
+    SAY(Allreduce(in, out, 4, MPI_INT, MPI_OP_NULL, world));
+    SAY(Allreduce(in, out, 4, MPI_DOUBLE, MPI_BAND, world));
+    SAY(Allreduce(in, out, 4, MPI_INT, MPI_MINLOC, world));
+    SAY(Allreduce(in, out, 4, MPI_INT, MPI_SUM, null));
+    SAY(Allreduce(in, NULL, 4, MPI_INT, MPI_SUM, world));
+    SAY(Allreduce(in, in, 4, MPI_INT, MPI_SUM, world));
+    SAY(Scan(in, out, -1, MPI_INT, MPI_SUM, world));
+    SAY(Scan(in, out, 4, MPI_INT, MPI_OP_NULL, world));
+    SAY(Exscan(in, out, 4, MPI_DATATYPE_NULL, MPI_SUM, world));
+    SAY(Reduce_scatter_block(in, out, -1, MPI_INT, MPI_SUM, world));
+    SAY(Allgather(in, -1, MPI_INT, out, 1, MPI_INT, world));
+    SAY(Allgather(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, world));
+    SAY(Allgather(in, 1, MPI_INT, out, -1, MPI_INT, world));
+    SAY(Allgather(in, 1, MPI_INT, out, 1, MPI_INT, null));
+    SAY(Gather(in, -1, MPI_INT, out, 1, MPI_INT, 0, world));
+    SAY(Gather(in, 1, MPI_INT, out, 1, MPI_INT, -9, world));
+    SAY(Scatter(in, 1, MPI_INT, out, -1, MPI_INT, 0, world));
+    SAY(Scatter(in, 1, MPI_INT, out, 1, MPI_INT, size + 3, world));
+    SAY(Alltoall(in, -1, MPI_INT, out, 1, MPI_INT, world));
+    SAY(Alltoall(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, world));
+    SAY(Allgatherv(in, 1, MPI_INT, out, out, out, MPI_DATATYPE_NULL, world));
+    MPI_Datatype uncommitted;
+    MPI_Type_contiguous(2, MPI_INT, &uncommitted);
+    SAY(Bcast(in, 4, uncommitted, 0, world));
+    SAY(Allreduce(in, out, 4, uncommitted, MPI_SUM, world));
+    MPI_Type_free(&uncommitted);
+
+    // The communicator is as good as before.
+    for (int i = 0; i < 20; ++i) checked_allreduce(world, i, 30);
+
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(world, handler);
+    MPI_Bcast(in, -1, MPI_INT, 0, world);
+    REQUIRE(handled == 1 && handled_class == MPI_ERR_COUNT && handled_comm == world);
+    MPI_Allreduce(in, out, 4, MPI_INT, MPI_OP_NULL, world);
+    REQUIRE(handled == 2 && handled_class == MPI_ERR_OP);
+    MPI_Bcast(in, 1, MPI_INT, size, world);
+    REQUIRE(handled == 3 && handled_class == MPI_ERR_ROOT);
+    checked_allreduce(world, 1, 30);
+    REQUIRE(handled == 3);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&world);
+    return done();
+}

@@ -1,0 +1,155 @@
+// Every algorithm of the catalogue is right: for 1 to 64 ranks, every root, operators that
+// commute and that do not, all kinds of lengths.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "algorithms/registry.h"
+#include "schedule/all_ranks.h"
+#include "schedule/verify.h"
+
+namespace fanlight {
+
+void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
+
+namespace {
+
+constexpr int most_ranks = 64;
+
+std::vector<int> roots_of(Operation operation, int size) {
+    if (!has_root(operation)) return {0};
+    std::vector<int> roots(static_cast<std::size_t>(size));
+    std::iota(roots.begin(), roots.end(), 0);
+    return roots;
+}
+
+struct Length {
+    std::size_t elements;
+    std::size_t element;
+    std::size_t gap;  // blocks: bytes between the end of a block and the start of the next
+};
+
+// Nothing, one element, more ranks than elements, a length that no rank count divides, a
+// long one.
+constexpr Length lengths[] = {{0, 8, 0}, {1, 8, 0}, {5, 8, 0}, {13, 4, 64}, {100003, 8, 0}};
+
+// Blocks of different lengths, some of them empty, in an order that is not the ranks', with
+// gaps: kind 0 is that, kind 1 has data at one rank alone, kind 2 has none at all.
+std::vector<Block> uneven_blocks(int size, int kind) {
+    std::vector<Block> blocks(static_cast<std::size_t>(size));
+    std::size_t offset = 0;
+    for (int i = 0; i < size; ++i) {
+        const int r = size - 1 - i;
+        std::size_t bytes = kind == 0 ? static_cast<std::size_t>((r * 7 + 3) % 5) * 8 : 0;
+        if (kind == 1 && r == size / 2) bytes = 1000;
+        blocks[static_cast<std::size_t>(r)] = {offset, bytes};
+        offset += bytes + (r % 3 == 0 ? 8 : 0);
+    }
+    return blocks;
+}
+
+std::vector<Problem> problems(const Algorithm& algorithm, int size) {
+    std::vector<Problem> result;
+    Problem p;
+    p.operation = algorithm.operation;
+    p.size = size;
+    for (int root : roots_of(p.operation, size))
+        for (bool commutative : {true, false}) {
+            if (!commutative && !reduces(p.operation)) continue;
+            p.root = root;
+            p.commutative = commutative;
+            if (family_of(p.operation) == Family::blocks_v) {
+                for (int kind = 0; kind < 3; ++kind) {
+                    p.blocks = uneven_blocks(size, kind);
+                    result.push_back(p);
+                }
+                continue;
+            }
+            for (const Length& length : lengths) {
+                p.element = length.element;
+                p.bytes = length.elements * length.element;
+                const bool blocks = family_of(p.operation) == Family::blocks;
+                p.stride = blocks && length.gap > 0 ? p.bytes + length.gap : 0;
+                result.push_back(p);
+                if (family_of(p.operation) == Family::signal) break;
+            }
+        }
+    // An algorithm's parameters change its schedule, never its result.
+    const std::size_t plain = result.size();
+    for (std::size_t i = 0; i < plain && size <= 17; ++i)
+        for (const Parameters& parameters :
+             {Parameters{.degree = 2, .shift = 1}, Parameters{.degree = 3, .shift = size + 3}}) {
+            result.push_back(result[i]);
+            result.back().parameters = parameters;
+        }
+    return result;
+}
+
+std::string text(const Problem& p) {
+    return std::to_string(p.size) + " ranks, root " + std::to_string(p.root) + ", " +
+           std::to_string(p.bytes) + " bytes, stride " + std::to_string(p.stride) + ", element " +
+           std::to_string(p.element) + (p.commutative ? "" : ", does not commute") +
+           (p.blocks.empty() ? "" : ", uneven blocks") +
+           (p.parameters == Parameters{} ? ""
+                                         : ", degree " + std::to_string(p.parameters.degree) +
+                                               ", shift " + std::to_string(p.parameters.shift));
+}
+
+// The sizes that fail, with their first fault, for all problems of one algorithm.
+class Catalogue : public testing::TestWithParam<Algorithm> {
+protected:
+    void verify_size(int size) {
+        for (const Problem& p : problems(GetParam(), size)) {
+            if (!restriction(GetParam(), p).empty()) continue;
+            const auto ranks = schedules_of_all(GetParam().schedule, p);
+            // The calls after the first can only differ where scratch is read; a few sizes
+            // show that they do not.
+            const auto faults = verify(ranks, p, {.calls = size <= 9 ? 3 : 1, .most = 3});
+            ++verified;
+            if (faults.empty()) continue;
+            const std::lock_guard lock(mutex);
+            if (failures.size() < 8) {
+                std::string message = text(p);
+                for (const std::string& fault : faults) message += "\n    " + fault;
+                failures.push_back(message);
+            }
+            return;  // the other problems of this size most likely fail alike
+        }
+    }
+
+    std::atomic<int> verified{0};
+    std::mutex mutex;
+    std::vector<std::string> failures;
+};
+
+TEST_P(Catalogue, is_right) {
+    // Large sizes first, so that no thread is left with the largest at the end.
+    std::atomic<int> next{most_ranks};
+    const auto work = [&] {
+        for (int size = next--; size >= 1; size = next--) verify_size(size);
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+        threads.emplace_back(work);
+    work();
+    threads.clear();
+    for (const std::string& failure : failures) ADD_FAILURE() << failure;
+    EXPECT_GT(verified, 0) << "its restrictions forbid every problem";
+    RecordProperty("problems", verified);
+}
+
+std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
+    std::string name = std::string(to_string(info.param.operation)) + "_" + std::string(info.param.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(every, Catalogue,
+                         testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
+
+}  // namespace
+}  // namespace fanlight

@@ -1,0 +1,149 @@
+// The verifier against the catalogue: every algorithm's schedules are broken in one place,
+// in every place, and the verifier must see each of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/registry.h"
+#include "samples.h"
+#include "schedule/all_ranks.h"
+#include "schedule/describe.h"
+#include "schedule/verify.h"
+
+namespace fanlight {
+
+void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
+
+namespace {
+
+Problem problem_for(Operation operation, int size) {
+    Problem p;
+    p.operation = operation;
+    p.size = size;
+    p.root = has_root(operation) ? size / 2 : 0;
+    p.element = 8;
+    p.commutative = false;
+    // Enough elements for every rank to have a part of a vector that is divided.
+    if (family_of(operation) != Family::signal) p.bytes = 8 * 3 * static_cast<std::size_t>(size);
+    if (family_of(operation) == Family::blocks_v) {
+        std::size_t offset = 0;
+        for (int r = 0; r < size; ++r) {
+            p.blocks.push_back({offset, 8 * static_cast<std::size_t>(r + 1)});
+            offset += p.blocks.back().bytes;
+        }
+    }
+    return p;
+}
+
+class Mutation : public testing::TestWithParam<Algorithm> {
+protected:
+    // Calls visit(rank, step) for every step of sizes that suit the algorithm.
+    template <class Visit>
+    void for_each_step(Visit visit) {
+        for (int size : {2, 3, 4, 5, 8}) {
+            problem = problem_for(GetParam().operation, size);
+            problem.commutative = GetParam().commutative;
+            if (!restriction(GetParam(), problem).empty()) continue;
+            right = schedules_of_all(GetParam().schedule, problem);
+            for (int r = 0; r < size; ++r)
+                for (std::size_t i = 0; i < right[static_cast<std::size_t>(r)].steps.size(); ++i)
+                    visit(r, i);
+        }
+    }
+
+    void expect_seen(const std::vector<Schedule>& broken, int rank, std::size_t step,
+                     const char* how) const {
+        EXPECT_FALSE(verify(broken, problem).empty())
+            << problem.size << " ranks, rank " << rank << ": " << how << ": "
+            << describe(right[static_cast<std::size_t>(rank)].steps[step]);
+    }
+
+    Problem problem;
+    std::vector<Schedule> right;
+};
+
+// Whether a put's bytes come to scratch that its target never looks at: a broadcast by
+// scatter and ring sends parts to ranks that have them, which is what the pruned ring saves.
+bool unused(const std::vector<Schedule>& ranks, const Step& put) {
+    if (put.kind != StepKind::put || put.to.buffer != Buffer::scratch) return false;
+    for (const Step& s : ranks[static_cast<std::size_t>(put.peer)].steps) {
+        const bool reads = s.kind == StepKind::put || s.kind == StepKind::offer ||
+                           s.kind == StepKind::copy || s.kind == StepKind::combine;
+        if (reads && s.from.buffer == Buffer::scratch && s.from.offset < put.to.offset + put.bytes &&
+            put.to.offset < s.from.offset + s.bytes)
+            return false;
+        const bool combined = s.order != Order::overwrite && s.to.buffer == Buffer::scratch;
+        if (combined) return false;
+    }
+    return true;
+}
+
+TEST_P(Mutation, a_dropped_step_is_seen) {
+    for_each_step([&](int r, std::size_t i) {
+        auto broken = right;
+        Schedule& s = broken[static_cast<std::size_t>(r)];
+        const bool offer = s.steps[i].kind == StepKind::offer;
+        samples::erase(s, i);
+        if (offer) {
+            --s.offers;  // else the number alone would show it
+            int n = 0;
+            for (Step& later : s.steps)
+                if (later.kind == StepKind::offer) later.offer = n++;
+        }
+        expect_seen(broken, r, i, "dropped");
+    });
+}
+
+TEST_P(Mutation, a_moved_source_is_seen) {
+    for_each_step([&](int r, std::size_t i) {
+        auto broken = right;
+        Step& s = broken[static_cast<std::size_t>(r)].steps[i];
+        if (s.bytes == 0 || s.kind == StepKind::arrive || unused(right, s)) return;
+        s.from.offset += 8;
+        expect_seen(broken, r, i, "reads one element further on");
+    });
+}
+
+TEST_P(Mutation, a_moved_target_is_seen) {
+    for_each_step([&](int r, std::size_t i) {
+        auto broken = right;
+        Step& s = broken[static_cast<std::size_t>(r)].steps[i];
+        if (s.bytes == 0 || s.kind == StepKind::offer) return;
+        s.to.offset += 8;
+        expect_seen(broken, r, i, "writes one element further on");
+    });
+}
+
+TEST_P(Mutation, another_order_is_seen) {
+    for_each_step([&](int r, std::size_t i) {
+        if (problem.commutative && problem.operation != Operation::allreduce) return;
+        auto broken = right;
+        Step& s = broken[static_cast<std::size_t>(r)].steps[i];
+        if (s.order == Order::overwrite || s.bytes == 0) return;
+        s.order = s.order == Order::before ? Order::after : Order::before;
+        expect_seen(broken, r, i, "combines on the other side");
+    });
+}
+
+TEST_P(Mutation, an_overwrite_in_place_of_a_combine_is_seen) {
+    for_each_step([&](int r, std::size_t i) {
+        auto broken = right;
+        Step& s = broken[static_cast<std::size_t>(r)].steps[i];
+        if (s.order == Order::overwrite || s.bytes == 0) return;
+        if (s.kind == StepKind::combine) s.kind = StepKind::copy;
+        s.order = Order::overwrite;
+        expect_seen(broken, r, i, "overwrites");
+    });
+}
+
+std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
+    std::string name = std::string(to_string(info.param.operation)) + "_" + std::string(info.param.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(every, Mutation,
+                         testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
+
+}  // namespace
+}  // namespace fanlight

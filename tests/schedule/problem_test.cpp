@@ -1,0 +1,69 @@
+#include "schedule/problem.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/all_ranks.h"
+
+namespace fanlight {
+namespace {
+
+TEST(problem, names_of_operations) {
+    EXPECT_EQ(to_string(Operation::reduce_scatter_block), "reduce-scatter-block");
+    EXPECT_EQ(operation_from("reduce-scatter-block"), Operation::reduce_scatter_block);
+    EXPECT_EQ(operation_from("reduce_scatter_block"), Operation::reduce_scatter_block);
+    for (std::size_t i = 0; i < operation_count(); ++i) {
+        const auto operation = static_cast<Operation>(i);
+        EXPECT_EQ(operation_from(to_string(operation)), operation);
+    }
+}
+
+TEST(problem, unknown_operation_names_those_that_exist) {
+    try {
+        operation_from("broadcast");
+        FAIL();
+    } catch (const std::invalid_argument& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("'broadcast'"), std::string::npos);
+        EXPECT_NE(text.find("bcast, reduce, allreduce"), std::string::npos);
+    }
+}
+
+TEST(problem, properties_of_operations) {
+    EXPECT_EQ(family_of(Operation::barrier), Family::signal);
+    EXPECT_EQ(family_of(Operation::scan), Family::vector);
+    EXPECT_EQ(family_of(Operation::alltoall), Family::blocks);
+    EXPECT_EQ(family_of(Operation::gatherv), Family::blocks_v);
+    int rooted = 0, reducing = 0;
+    for (std::size_t i = 0; i < operation_count(); ++i) {
+        rooted += has_root(static_cast<Operation>(i));
+        reducing += reduces(static_cast<Operation>(i));
+    }
+    EXPECT_EQ(rooted, 6);
+    EXPECT_EQ(reducing, 5);
+}
+
+TEST(problem, blocks) {
+    Problem p;
+    p.size = 4;
+    p.bytes = 10;
+    EXPECT_EQ(p.block(3), (Block{30, 10}));
+    EXPECT_TRUE(p.contiguous_blocks());
+    p.stride = 16;
+    EXPECT_EQ(p.block(3), (Block{48, 10}));
+    EXPECT_FALSE(p.contiguous_blocks());
+}
+
+TEST(problem, a_rank_of_gatherv_knows_its_own_length_alone) {
+    Problem p;
+    p.operation = Operation::gatherv;
+    p.size = 3;
+    p.root = 1;
+    p.blocks = {{0, 4}, {8, 2}, {16, 6}};
+    EXPECT_EQ(problem_at(p, 1).blocks, p.blocks);
+    EXPECT_EQ(problem_at(p, 2).blocks, (std::vector<Block>{{0, 0}, {0, 0}, {0, 6}}));
+    p.operation = Operation::allgatherv;
+    EXPECT_EQ(problem_at(p, 2).blocks, p.blocks);
+}
+
+}  // namespace
+}  // namespace fanlight

@@ -1,0 +1,191 @@
+#include "select/select.h"
+
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace fanlight {
+namespace {
+
+// A rule file that lives as long as the test.
+class RuleFile {
+public:
+    explicit RuleFile(const std::string& text)
+        : path_(testing::TempDir() + "fanlight-rules-" + std::to_string(getpid()) + ".txt") {
+        std::ofstream(path_) << text;
+    }
+    ~RuleFile() { remove(path_.c_str()); }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+Situation situation(Operation operation, std::size_t bytes, int ranks) {
+    Situation s;
+    s.operation = operation;
+    s.bytes = bytes;
+    s.ranks = ranks;
+    s.mpi = "mpich";
+    return s;
+}
+
+std::string chosen(const Selector& selector, const Situation& s) {
+    const Choice c = selector.choose(s);
+    return c.algorithm ? std::string(c.algorithm->name) : "native";
+}
+
+std::string error_of(const std::string& forced, const std::string& rules) {
+    const RuleFile file(rules);
+    try {
+        Selector(forced, file.path());
+    } catch (const std::invalid_argument& e) {
+        std::string message = e.what();
+        const std::size_t at = message.find(file.path());
+        if (at != std::string::npos) message.replace(at, file.path().size(), "FILE");
+        return message;
+    }
+    return "";
+}
+
+void expect_all_in(const std::string& message, std::initializer_list<const char*> parts) {
+    for (const char* part : parts)
+        EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+}
+
+TEST(Selector, BuiltInRulesServeEveryOperation) {
+    const Selector selector("", "");
+    for (std::size_t i = 0; i < operation_count(); ++i)
+        for (const int ranks : {1, 2, 3, 8, 16, 17, 31, 64, 128})
+            for (const std::size_t bytes : {0, 8, 4096, 65536, 1 << 20, 64 << 20})
+                for (const bool oversubscribed : {false, true}) {
+                    Situation s = situation(static_cast<Operation>(i), bytes, ranks);
+                    s.oversubscribed = oversubscribed;
+                    s.commutative = ranks % 2 == 0;
+                    const Choice c = selector.choose(s);
+                    ASSERT_NE(c.algorithm, nullptr)
+                        << to_string(s.operation) << " " << bytes << " bytes, " << ranks;
+                    EXPECT_EQ(c.algorithm->operation, s.operation);
+                    EXPECT_TRUE(c.rule.starts_with("built-in rules:")) << c.rule;
+                }
+    EXPECT_EQ(chosen(selector, situation(Operation::barrier, 0, 5000)), "native");
+}
+
+TEST(Selector, TheFirstRuleThatFitsTakesEffect) {
+    const RuleFile file(
+        "# measured on a Tuesday\n"
+        "\n"
+        "bcast bytes=..2K ranks=2..8 -> binomial degree=3 # comment\r\n"
+        "bcast bytes=2K..4K -> scatter_ring_allgather piece=64K shift=2\n"
+        "bcast bytes=1M oversubscribed=yes -> binomial\n"
+        "bcast bytes=1M single_copy=no -> native\n"
+        "bcast bytes=1M mpi=openmpi -> pruned-ring\n");
+    const Selector selector("", file.path());
+    const auto bcast = [](std::size_t bytes, int ranks) {
+        return situation(Operation::bcast, bytes, ranks);
+    };
+    const Choice small = selector.choose(bcast(2048, 8));
+    EXPECT_EQ(small.algorithm->name, "binomial");
+    EXPECT_EQ(small.parameters.degree, 3);
+    EXPECT_EQ(small.rule, file.path() + ":3: bcast bytes=..2K ranks=2..8 -> binomial degree=3");
+    EXPECT_EQ(chosen(selector, bcast(2049, 8)), "scatter-ring-allgather");
+    const Choice nine = selector.choose(bcast(2048, 9));
+    EXPECT_EQ(nine.algorithm->name, "scatter-ring-allgather");
+    EXPECT_EQ(nine.parameters.piece, 65536u);
+    EXPECT_EQ(nine.parameters.shift, 2);
+    EXPECT_EQ(chosen(selector, bcast(2047, 9)), "one-to-all");  // built-in
+
+    Situation s = bcast(1 << 20, 4);
+    EXPECT_EQ(chosen(selector, s), "one-to-all");
+    s.mpi = "openmpi";
+    EXPECT_EQ(chosen(selector, s), "pruned-ring");
+    s.single_copy = false;
+    EXPECT_EQ(chosen(selector, s), "native");
+    s.oversubscribed = true;
+    EXPECT_EQ(chosen(selector, s), "binomial");
+}
+
+TEST(Selector, ARuleWhoseAlgorithmCannotServeIsPassedOver) {
+    const RuleFile file("allgather -> recursive-doubling\nallgather -> ring\n");
+    const Selector selector("", file.path());
+    EXPECT_EQ(chosen(selector, situation(Operation::allgather, 8, 8)), "recursive-doubling");
+    EXPECT_EQ(chosen(selector, situation(Operation::allgather, 8, 7)), "ring");
+}
+
+TEST(Selector, ForcedComesFirstAndIsNeverReplaced) {
+    const Selector selector(" bcast:binomial , allreduce:native,allgather:recursive_doubling,", "");
+    const Choice c = selector.choose(situation(Operation::bcast, 8, 3));
+    EXPECT_EQ(c.algorithm->name, "binomial");
+    EXPECT_EQ(c.rule, "FANLIGHT_ALGORITHM: bcast:binomial");
+    EXPECT_EQ(chosen(selector, situation(Operation::allreduce, 8, 3)), "native");
+    EXPECT_EQ(chosen(selector, situation(Operation::allgather, 8, 4)), "recursive-doubling");
+    EXPECT_THROW(selector.choose(situation(Operation::allgather, 8, 3)), std::invalid_argument);
+
+    const Selector commuting("reduce_scatter_block:pairwise", "");
+    Situation s = situation(Operation::reduce_scatter_block, 8, 3);
+    EXPECT_EQ(chosen(commuting, s), "pairwise");
+    s.commutative = false;
+    try {
+        commuting.choose(s);
+        FAIL() << "a forced algorithm that a restriction forbids must throw";
+    } catch (const std::invalid_argument& e) {
+        expect_all_in(e.what(), {"FANLIGHT_ALGORITHM: reduce_scatter_block:pairwise", "commutes"});
+    }
+}
+
+TEST(Selector, ForcedErrorsListWhatExists) {
+    expect_all_in(error_of("bcst:binomial", ""),
+                  {"FANLIGHT_ALGORITHM: bcst:binomial", "'bcst'", "bcast", "allreduce"});
+    expect_all_in(error_of("bcast:binomal", ""),
+                  {"unknown algorithm 'binomal' for bcast", "binomial", "one-to-all", "native"});
+    expect_all_in(error_of("bcast", ""), {"expected operation:algorithm"});
+    expect_all_in(error_of("bcast:binomial,bcast:native", ""), {"forced twice"});
+}
+
+TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
+    expect_all_in(error_of("", "\n# x\nbcst -> binomial\n"), {"FILE:3:", "'bcst'", "allreduce"});
+    expect_all_in(error_of("", "bcast -> binomal"), {"FILE:1:", "'binomal'", "one-to-all"});
+    expect_all_in(error_of("", "bcast byte=3 -> binomial"),
+                  {"FILE:1: unknown condition 'byte'", "bytes, ranks, oversubscribed"});
+    expect_all_in(error_of("", "bcast -> binomial depth=3"),
+                  {"unknown parameter 'depth'", "degree, piece, shift"});
+    expect_all_in(error_of("", "bcast mpi=lam -> native"), {"'lam'", "mpich, openmpi, impi"});
+    expect_all_in(error_of("", "bcast oversubscribed=1 -> native"), {"expected yes or no"});
+    expect_all_in(error_of("", "bcast bytes=2K..1K -> native"), {"empty"});
+    expect_all_in(error_of("", "bcast bytes=.. -> native"), {"expected numbers"});
+    expect_all_in(error_of("", "bcast bytes=1x.. -> native"), {"bytes=1x..", "expected numbers"});
+    expect_all_in(error_of("", "bcast ranks=..4G -> native"), {"too large"});
+    expect_all_in(error_of("", "bcast bytes= -> native"), {"'bytes' needs a value"});
+    expect_all_in(error_of("", "bcast bytes=1 bytes=2 -> native"), {"given twice"});
+    expect_all_in(error_of("", "bcast -> native piece=4K"), {"native has no parameters"});
+    expect_all_in(error_of("", "bcast bytes=1"), {"no algorithm"});
+    expect_all_in(error_of("", "bcast ->"), {"no algorithm"});
+}
+
+TEST(Selector, AMissingFileIsAnError) {
+    try {
+        Selector("", "/does/not/exist");
+        FAIL();
+    } catch (const std::invalid_argument& e) {
+        expect_all_in(e.what(), {"FANLIGHT_RULES", "/does/not/exist", "No such file"});
+    }
+    EXPECT_THROW(Selector("", "/tmp"), std::invalid_argument);
+}
+
+TEST(Selector, ChoosingTakesMicroseconds) {
+    const Selector selector("", "");
+    const Situation s = situation(Operation::reduce_scatter_block, 1 << 20, 128);
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 1000; ++i) selector.choose(s);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    RecordProperty("nanoseconds", static_cast<int>(took.count() * 1e6));
+    EXPECT_LT(took.count() / 1000, 50e-6);
+}
+
+}  // namespace
+}  // namespace fanlight
