@@ -12,12 +12,14 @@ import typer
 from rich.console import Console
 
 from . import __version__
+from .bench import bench
 from .errors import FanlightError
 
 app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False,
                   help="Faster collective operations for MPI programs.")
-console = Console()
+# Piped into a file a table may be as wide as it needs.
+console = Console() if sys.stdout.isatty() else Console(width=140)
 messages = Console(stderr=True)
 
 
@@ -80,8 +82,8 @@ def run(
             temporary = Path(name)
         settings["FANLIGHT_REPORT"] = str((report_file or temporary).absolute())
     cores = machine_cores()
-    preload = None if plain else libraries.preload_for(found.abi)
-    command = launch.command_line(found, ranks or cores, cores, path, arguments or [], preload,
+    preloads = [] if plain else [libraries.preload_for(found.abi)]
+    command = launch.command_line(found, ranks or cores, cores, path, arguments or [], preloads,
                                   settings, launcher_arg)
     if show:
         import shlex
@@ -294,33 +296,12 @@ def _options(version: bool = typer.Option(False, "--version", callback=_version,
     pass
 
 
-def _with_bench():
-    """`fanlight bench`: a command of its own (fanlight.bench), loaded when it is named."""
-    if "bench" not in sys.argv[1:2] and "--help" not in sys.argv[1:2] and len(sys.argv) > 1:
-        return None
-    try:
-        from . import bench
-    except ImportError:
-        return None
-    for name in ("app", "bench", "main", "command"):
-        if (found := getattr(bench, name, None)) is not None:
-            return found
-    return None
+app.command()(bench)
 
 
 def main():
-    import click
-
-    found = _with_bench()
-    if isinstance(found, typer.Typer):
-        app.add_typer(found, name="bench")
-    elif callable(found) and not isinstance(found, click.Command):
-        app.command("bench")(found)
-    command = typer.main.get_command(app)
-    if isinstance(found, click.Command):
-        command.add_command(found, "bench")
     try:
-        command(prog_name="fanlight")
+        app(prog_name="fanlight")
     except FanlightError as e:
         messages.print(f"fanlight: {e.problem}", markup=False, highlight=False, soft_wrap=True)
         if e.advice:

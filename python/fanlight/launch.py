@@ -10,31 +10,42 @@ from pathlib import Path
 from .mpis import Mpi
 
 
+def open_mpi_slots() -> int:
+    """How many ranks Open MPI accepts without being told: one for each core that this process
+    may use, where hardware threads of one core count as one."""
+    cores = set()
+    for cpu in os.sched_getaffinity(0):
+        try:
+            cores.add(Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text())
+        except OSError:
+            return 1
+    return len(cores)
+
+
 def launcher_options(mpi: Mpi, ranks: int, cores: int) -> list[str]:
     options = ["-n", str(ranks)]
     if mpi.kind == "openmpi":
         # Open MPI refuses both unless it is told.
         if os.geteuid() == 0:
             options.append("--allow-run-as-root")
-        if ranks > cores:
+        if ranks > min(cores, open_mpi_slots()):
             options.append("--oversubscribe")
     return options
 
 
-def rank_environment(preload: Path | None, settings: dict[str, str]) -> list[str]:
+def rank_environment(preloads: list[Path], settings: dict[str, str]) -> list[str]:
     """NAME=VALUE for the ranks alone: the launcher itself runs without the preload."""
     words = []
-    if preload is not None:
-        others = os.environ.get("LD_PRELOAD", "")
-        words.append(f"LD_PRELOAD={preload}" + (f":{others}" if others else ""))
+    if libraries := [*map(str, preloads), *filter(None, [os.environ.get("LD_PRELOAD")])]:
+        words.append("LD_PRELOAD=" + ":".join(libraries))
     words += [f"{name}={value}" for name, value in settings.items()]
     return words
 
 
 def command_line(mpi: Mpi, ranks: int, cores: int, program: Path, arguments: list[str],
-                 preload: Path | None, settings: dict[str, str], launcher_arguments: list[str]) -> list[str]:
+                 preloads: list[Path], settings: dict[str, str], launcher_arguments: list[str]) -> list[str]:
     # `env` works with every launcher, on this node and on others.
-    environment = rank_environment(preload, settings)
+    environment = rank_environment(preloads, settings)
     return [str(mpi.launcher), *launcher_options(mpi, ranks, cores), *launcher_arguments,
             *(["env", *environment] if environment else []), str(program), *arguments]
 

@@ -342,13 +342,14 @@ def find_mpi(program: Path, want: str = "auto") -> Mpi:
     if want != "auto":
         candidates = [m for m in candidates if m.kind == want]
     if not candidates:
-        which = "an MPI" if want == "auto" else NAMES[want]
-        raise FanlightError(
-            f"{program.name} is not linked to an MPI, and no {which.removeprefix('an ')} was found"
-            + (f" in the environment of {interpreter}" if interpreter else "") + " or on the PATH",
-            f"Put the mpiexec of {which} on the PATH"
-            + (", or install one into that environment (pip install mpich), or name its library in "
-               "MPI4PY_LIBMPI (mpi4py) or MPI_LIB_NRN_PATH (NEURON)." if interpreter else "."))
+        kind = "MPI" if want == "auto" else NAMES[want]
+        where = f"in the environment of {interpreter} or on the PATH" if interpreter else "on the PATH"
+        advice = "Put the folder with that MPI's mpiexec on the PATH, or give the program's own path"
+        if interpreter:
+            advice = (f"Install one into that environment (for instance: {interpreter} -m pip install mpich), or name "
+                      "its library in MPI4PY_LIBMPI (mpi4py) or MPI_LIB_NRN_PATH (NEURON)")
+        raise FanlightError(f"{program.name} is not linked to {'an MPI' if want == 'auto' else kind}, and no {kind} "
+                            f"was found {where}", advice + ".")
     mpi = candidates[0]
     if mpi.launcher is None:
         raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",

@@ -1,1 +1,70 @@
-"""The report of a run (written by the preload at MPI_Finalize) as tables."""
+"""The report of a run (the preload writes it at MPI_Finalize) as tables.
+
+Its format is described in src/collective/report.h.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from .errors import FanlightError
+from .tables import table
+from .units import format_bytes, format_seconds
+
+
+def load(file: Path) -> dict:
+    try:
+        report = json.loads(file.read_text())
+    except (OSError, ValueError) as e:
+        raise FanlightError(f"{file}: {e}", "The program may have been ended while it wrote it.") from e
+    if not isinstance(report, dict) or report.get("fanlight_report") != 1:
+        raise FanlightError(f"{file} is no report of this version of Fanlight")
+    return report
+
+
+def size_class(row: dict) -> str:
+    first, last = row["bytes_from"], row["bytes_to"]
+    return "0" if last == 0 else f"{format_bytes(first)} to {format_bytes(last + 1)}"
+
+
+def served_share(rows: list[dict]) -> float:
+    calls = sum(r["calls"] for r in rows)
+    return sum(r["calls"] for r in rows if r["by"] == "fanlight") / calls if calls else 0.0
+
+
+def _who(row: dict) -> str:
+    return row["algorithm"] if row["by"] == "fanlight" else f"MPI: {row['reason'] or 'not served'}"
+
+
+def show(report: dict, console: Console):
+    rows = report["calls"]
+    ranks = max(report["ranks"], 1)
+    numbers = ("calls", "bytes", "time", "per call", "of calls")
+    t = table("operation", "size", *numbers, "served by", numbers=numbers,
+              title=f"Collective calls of {ranks} ranks ({report['mpi']}); sums over all ranks")
+    before = None
+    for row in sorted(rows, key=lambda r: (r["operation"], r["bytes_from"], r["by"], -r["calls"])):
+        same = [r for r in rows if (r["operation"], r["bytes_from"]) == (row["operation"], row["bytes_from"])]
+        share = row["calls"] / max(sum(r["calls"] for r in same), 1)
+        if before not in (None, row["operation"]):
+            t.add_section()
+        t.add_row("" if row["operation"] == before else row["operation"], size_class(row), f"{row['calls']:,}",
+                  format_bytes(row["bytes"]), format_seconds(row["seconds"]),
+                  format_seconds(row["seconds"] / row["calls"]) if row["calls"] else "", f"{share:.1%}",
+                  escape(_who(row)))
+        before = row["operation"]
+    console.print(t)
+    seconds = sum(r["seconds"] for r in rows) / ranks
+    whole = report.get("seconds") or 0
+    console.print(f"Fanlight served {served_share(rows):.1%} of {sum(r['calls'] for r in rows):,} calls; "
+                  f"collectives took {format_seconds(seconds)} per rank"
+                  + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""), highlight=False)
+    left = [c for c in report.get("communicators", []) if not c["served"]]
+    taken = sum(c["count"] for c in report.get("communicators", []) if c["served"])
+    console.print(f"communicators: {taken} served"
+                  + "".join(f"; {c['count']} of {c['ranks']} ranks not ({c['reason']})" for c in left),
+                  highlight=False, markup=False)

@@ -42,7 +42,7 @@ namespace communicators {
 std::atomic<std::uint64_t> generation{1};
 std::atomic<bool> open{true};
 // Fast to reach: this library is loaded at the start of the program.
-__attribute__((tls_model("initial-exec"))) thread_local Last last{};
+__attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
 
 namespace {
 

@@ -49,11 +49,11 @@ extern std::atomic<std::uint64_t> generation;
 extern std::atomic<bool> open;
 
 struct Last {
-    MPI_Comm handle;
-    std::uint64_t generation;
-    Communicator* communicator;
+    MPI_Comm handle{};
+    std::uint64_t generation = 0;
+    Communicator* communicator = nullptr;
 };
-extern thread_local Last last;
+extern constinit thread_local Last last;
 
 Communicator* look_up(MPI_Comm);
 

@@ -26,14 +26,6 @@ int look_for_mpi(dl_phdr_info* info, std::size_t, void* found) {
     return 1;
 }
 
-[[noreturn]] void missing(const char* symbol) {
-    std::fprintf(stderr,
-                 "fanlight: the MPI library of this program has no %s; is this the preload for "
-                 "its ABI?  (`fanlight run` picks it)\n",
-                 symbol);
-    std::abort();
-}
-
 template <class F>
 void load(F& function, const char* symbol, bool needed) {
     function = reinterpret_cast<F>(find_in_mpi(symbol));
@@ -55,6 +47,14 @@ Library load_library() {
 }
 
 }  // namespace
+
+void missing(const char* symbol) {
+    std::fprintf(stderr,
+                 "fanlight: the MPI library of this program has no %s; is this the preload for "
+                 "its ABI?  (`fanlight run` picks it)\n",
+                 symbol);
+    std::abort();
+}
 
 void* find_in_mpi(const char* symbol) {
     if (void* next = dlsym(RTLD_NEXT, symbol)) return next;

@@ -23,6 +23,8 @@ const Library& mpi();
 
 // What the program would get under this name if this library were not there; null if nothing.
 void* find_in_mpi(const char* symbol);
+// Ends the program: its MPI library lacks this function.
+[[noreturn]] void missing(const char* symbol);
 
 // "mpich", "impi", "openmpi": as rules name them (Situation::mpi).
 const char* mpi_name();

@@ -55,20 +55,20 @@ bool address_missing(const void* memory, const Reduction& r) {
 
 void remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
     if (!r.named || !r.datatype->named()) return;
-    last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root};
     // Without a function of our own the combiner needs the Reduction, which ends with the call.
-    last.combiner = r.apply ? r.combiner() : Combiner{};
-    if (d.algorithm && !r.apply) last = {};
+    if (d.algorithm && !r.apply) return;
+    last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root, .combiner = {r.apply, nullptr}};
 }
 
-// reduce (with a root), and the operations without one.  `blocks`: how many times `count`
-// elements the input has.
+// reduce (with a root), and the operations without one (root 0).
 const Decision* reduction(Call& call, Operation operation, const void* send, void* receive, MPI_Count count,
                           MPI_Datatype handle, MPI_Op op, int root) {
     Serving* s = call.serving();
     if (!s) return nullptr;
     const bool rooted = operation == Operation::reduce;
     const bool receives = !rooted || s->rank == root;
+    // exscan leaves rank 0's result as it is.
+    const bool result_is_significant = receives && !(operation == Operation::exscan && s->rank == 0);
 
     LastCall& last = s->last(operation);
     if (last.count == count && last.datatype == handle && last.op == op && last.root == root && ordinary(send) &&
@@ -85,7 +85,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     bool in_place = send == MPI_IN_PLACE;
     if (in_place && !receives) return call.pass(Reason::arguments);
     if (count > 0) {
-        if (receives) {
+        if (result_is_significant || in_place) {
             if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
             const Aliased alias = aliased(send, receive);
             if (alias == Aliased::wrong) return call.pass(Reason::arguments);
@@ -109,9 +109,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     const void* input = in_place ? buffers.input_copy(receive, input_count) : buffers.input(send, input_count);
     void* output = receives ? buffers.output(receive, count) : nullptr;
     s->group.run(d.plan, input, output, &combiner);
-    // exscan leaves rank 0's buffer as it is.
-    const bool written = receives && !(operation == Operation::exscan && s->rank == 0);
-    if (written) buffers.finish(output, receive, count);
+    if (result_is_significant) buffers.finish(output, receive, count);
     return &d;
 }
 

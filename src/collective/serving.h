@@ -32,7 +32,7 @@ struct Kind {
     std::size_t bytes = 0;             // the vector, or one block
     std::size_t element = 1;
     bool commutative = true;
-    std::vector<std::size_t> blocks;   // allgatherv: the length of each rank's
+    std::vector<std::size_t> blocks = {};   // allgatherv: the length of each rank's
     friend bool operator==(const Kind&, const Kind&) = default;
 };
 struct KindHash {
@@ -50,7 +50,7 @@ struct LastCall {
     int root = -1;
     Combiner combiner{};
     // allgatherv: what its arrays were.
-    std::vector<std::ptrdiff_t> counts, places;
+    std::vector<std::ptrdiff_t> counts = {}, places = {};
 };
 
 class Serving {

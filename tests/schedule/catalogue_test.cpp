@@ -14,7 +14,7 @@
 
 namespace fanlight {
 
-void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
+inline void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
 
 namespace {
 

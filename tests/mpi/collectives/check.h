@@ -71,7 +71,7 @@ void must(int code, const char *call);  // an MPI call that is no part of the te
 int finish(void);  // sums up over all ranks, prints `ok <checks>`; the exit status
 
 // Options.
-extern bool quick, huge, plain;
+extern bool quick, huge, plain, commutative;
 bool wanted(const char *operation);
 // With --plain what the MPI libraries themselves do wrong is left out.
 bool wrong_in_mpi(bool defect);

@@ -375,6 +375,7 @@ void test_reductions(const struct scope *scope, bool all) {
         if (!wanted(names[kind])) continue;
         for (int i = 0; i < count; ++i) {
             if (defective(kind, &reductions[i])) continue;
+            if (commutative && reductions[i].combine == affine_combine) continue;
             const bool is_long = reductions[i].flags & LONG;
             for (int lengths = 0; lengths < 2; ++lengths) {
                 if (lengths && !is_long) continue;

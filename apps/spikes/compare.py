@@ -1,0 +1,155 @@
+"""The demo: the same NEURON networks under an MPI alone and under Fanlight, in turn.
+
+Checks that the spikes are identical to the last bit, and prints how long an exchange of
+spikes takes in both (median over all exchanges of all runs, as the program sees it: the same
+clock around the same calls).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from fanlight import launch, libraries, mpis
+from fanlight.cli import machine_cores
+from fanlight.errors import FanlightError
+from fanlight.tables import table
+from fanlight.units import format_seconds
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+NETWORKS = {"integrate-and-fire": "100 integrate-and-fire cells in a ring",
+            "hodgkin-huxley": "200 Hodgkin-Huxley cells"}
+console = Console()
+
+
+@dataclass
+class Runs:
+    exchanges: list[np.ndarray] = field(default_factory=list)  # seconds, of every rank and run
+    seconds: list[float] = field(default_factory=list)  # of each run
+    shares: list[float] = field(default_factory=list)  # of each run: time in exchanges / time
+    spikes: bytes | None = None
+    count: int = 0
+
+    def add(self, folder: Path, ranks: int):
+        data = [np.load(folder / f"rank{r}.npz") for r in range(ranks)]
+        if any(int(d["ranks"]) != ranks for d in data):
+            sys.exit("The ranks did not find each other: was another MPI loaded than the launcher's?")
+        exchanges = [d["exchanges"] for d in data]
+        self.exchanges += exchanges
+        self.seconds.append(max(float(d["seconds"]) for d in data))
+        self.shares.append(float(np.mean([e.sum() / float(d["seconds"]) for e, d in zip(exchanges, data)])))
+        # In an order that does not depend on the ranks: by time, then by cell.
+        spikes = np.concatenate([d["spikes"] for d in data])
+        spikes = spikes[np.lexsort((spikes[:, 1], spikes[:, 0]))]
+        if self.spikes not in (None, spikes.tobytes()):
+            sys.exit("FAILED: two runs of the same kind differ in their spikes")
+        self.spikes, self.count = spikes.tobytes(), len(spikes)
+
+    def median(self) -> float:
+        return float(np.median(np.concatenate(self.exchanges)))
+
+    def per_run(self) -> list[float]:
+        """The smallest and the largest median of a run."""
+        ranks = len(self.exchanges) // len(self.seconds)
+        medians = [float(np.median(np.concatenate(self.exchanges[i:i + ranks])))
+                   for i in range(0, len(self.exchanges), ranks)]
+        return [min(medians), max(medians)]
+
+
+def run_once(mpi: mpis.Mpi, python: Path, network: str, args, preloads: list[Path], into: Runs, settings):
+    with tempfile.TemporaryDirectory(prefix="fanlight-spikes-") as folder:
+        command = launch.command_line(
+            mpi, args.ranks, machine_cores(), python,
+            [str(HERE / "network.py"), network, "--output", folder]
+            + (["--duration", str(args.duration)] if args.duration else []), preloads, settings, [])
+        done = subprocess.run(command, env={**os.environ, **mpi.environment}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=600)
+        if done.returncode != 0:
+            sys.exit(f"FAILED ({done.returncode}): {' '.join(command)}\n{done.stdout}{done.stderr}")
+        into.add(Path(folder), args.ranks)
+
+
+def compare(mpi: mpis.Mpi, python: Path, args, progress, task) -> list[tuple[str, Runs, Runs]]:
+    timer = ROOT / "build" / "exchange_timer.so"
+    fanlight = libraries.preload_for(mpi.abi)
+    results = []
+    for network in args.networks:
+        alone, faster = Runs(), Runs()
+        for i in range(args.repeats):
+            progress.update(task, description=f"{mpi.name}, {network}")
+            # In turn, and each first every other time: what changes on the machine meanwhile
+            # meets both.
+            pair = [(alone, [timer]), (faster, [timer, fanlight])]
+            for into, preloads in pair if i % 2 == 0 else reversed(pair):
+                run_once(mpi, python, network, args, preloads, into, {})
+                progress.advance(task)
+        results.append((network, alone, faster))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpi", nargs="*", choices=("mpich", "openmpi"), default=["mpich", "openmpi"])
+    parser.add_argument("--ranks", "-n", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--duration", type=float, help="ms of the cells' time")
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=list(NETWORKS))
+    args = parser.parse_args()
+
+    pythons = {kind: ROOT / ".venv" / kind / "bin" / "python" for kind in args.mpi}
+    found = {kind: mpis.find_mpi(python) for kind, python in pythons.items()}
+    console.print(f"{len(args.networks)} networks, {args.ranks} ranks, {args.repeats} runs of each alone and under "
+                  "Fanlight, in turn.", highlight=False)
+    for kind, mpi in found.items():
+        console.print(f"  {mpi.name} {mpi.version()}: {mpi.library}\n"
+                      f"  the same by hand: .venv/fanlight/bin/fanlight run -n {args.ranks} "
+                      f".venv/{kind}/bin/python apps/spikes/network.py {args.networks[0]}", highlight=False,
+                      soft_wrap=True)
+    results = []
+    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
+                  console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(found) * len(args.networks) * args.repeats * 2)
+        for kind, mpi in found.items():
+            results += [(mpi, *r) for r in compare(mpi, pythons[kind], args, progress, task)]
+
+    numbers = ("exchanges", "an exchange", "under Fanlight", "ratio", "share of the run", "run")
+    t = table("network", "MPI", *numbers, "spikes", numbers=numbers,
+              title="Median time of a spike exchange (in brackets: smallest to largest median of a run)")
+    failed = False
+    for mpi, network, alone, faster in results:
+        same = alone.spikes == faster.spikes and alone.count > 0
+        failed |= not same
+
+        def median(runs: Runs) -> str:
+            return f"{format_seconds(runs.median())} ({' to '.join(f'{m * 1e6:.2f}' for m in runs.per_run())})"
+
+        def both(values) -> str:
+            return " → ".join(values)
+
+        t.add_row(NETWORKS[network], mpi.name, f"{len(alone.exchanges[0]):,}", median(alone), median(faster),
+                  f"{alone.median() / faster.median():.2f}",
+                  both(f"{statistics.median(r.shares):.1%}" for r in (alone, faster)),
+                  both(f"{statistics.median(r.seconds):.2f} s" for r in (alone, faster)),
+                  f"{alone.count:,} identical" if same else "DIFFERENT")
+    console.print(t)
+    if failed:
+        sys.exit("FAILED: the spikes differ")
+    console.print("The spikes are identical to the last bit, with and without Fanlight.")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except FanlightError as e:
+        sys.exit(f"{e.problem}\n{e.advice}")

@@ -1,0 +1,340 @@
+"""`fanlight bench`: each operation by the MPI library and by Fanlight in turn, in one run."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+from typing import List, Optional
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from . import __version__
+from .bench_limits import SYNCHRONISING, Limits
+from .errors import FanlightError
+from .units import parse_bytes
+
+OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
+              "alltoall", "reduce_scatter_block", "scan")
+ON_REQUEST = ("exscan", "gatherv", "scatterv")
+SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
+QUICK_SIZES = "8,1K,64K,1M"
+SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
+SETTINGS = ("auto", "shipped", "oversubscribed")
+
+console = Console()
+messages = Console(stderr=True)
+
+
+def bench(
+    mpi: str = typer.Option("", "--mpi", metavar="MPI[=PREFIX],...",
+                            help="Which MPIs: mpich, openmpi, impi; default: all that are found."),
+    ranks: str = typer.Option("2", "-n", "--ranks", metavar="N,...", help="Numbers of ranks."),
+    operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...",
+                                        help="Which operations; default: all but exscan, gatherv and scatterv."),
+    sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
+    mode: str = typer.Option("loop", "--mode", help="loop: calls back to back; sync: a barrier after each call "
+                                                    "of an operation that does not synchronise; both."),
+    quick: bool = typer.Option(False, "--quick", help=f"Fewer blocks, and the sizes {QUICK_SIZES}."),
+    settings: str = typer.Option("auto", "--settings", help="shipped: each MPI as it ships; oversubscribed: each with "
+                                 "its own setting for more ranks than cores, and MPICH as it ships besides; auto: the "
+                                 "latter where there are more ranks than cores."),
+    output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
+    plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
+    limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
+    passthrough: bool = typer.Option(False, "--passthrough",
+                                     help="Only what the preload costs on a call that it passes on."),
+    native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
+    self_check: bool = typer.Option(False, "--self-check",
+                                    help="Without the preload both sides are the same: all ratios must be 1."),
+    bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
+    programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER",
+                                            help="Where the fanlight-bench-<mpi> lie; default: the build folder; "
+                                                 "a missing one is compiled."),
+    launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
+                                           help="One argument for mpiexec; may be repeated."),
+):
+    """Compare Fanlight with the MPI libraries here, operation by operation."""
+    from . import bench_run
+
+    operations = _operations(operation)
+    wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
+    _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
+    _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
+    _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
+           "Reductions are of doubles: take 8, 64, 1K …")
+    numbers = _numbers(ranks)
+    for path in (output, plot):
+        _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
+    contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs)
+    cores = _cores()
+    preload = not (native_only or self_check or limits)
+    labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
+    plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
+                bind, launcher_arg)
+    record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
+
+    if limits:
+        record |= _measure(plan, ["--limits"], "limits", plan.numbers)
+    elif passthrough:
+        record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
+    else:
+        record |= _measure_all(plan)
+    _note_versions(record)
+    if output is not None:
+        _write(record, plan, output)
+    _show(record, plan, labels)
+    if plot is not None and record.get("results"):
+        from . import bench_plot
+
+        for path in bench_plot.plot(plan.rows(record), plan.order(), plan.shipped(), labels, plot):
+            messages.print(f"written: {path}", markup=False, highlight=False)
+    for problem in plan.problems:
+        messages.print(f"[red]{problem}[/]", highlight=False)
+    if plan.problems:
+        raise typer.Exit(1)
+
+
+class Plan:
+    """What is measured, and what went wrong on the way."""
+
+    def __init__(self, contenders, numbers, operations, sizes, mode, quick, settings, cores, preload, native_only,
+                 bind, launcher_arguments):
+        self.contenders, self.numbers, self.operations = contenders, numbers, operations
+        self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
+        self.cores, self.preload, self.native_only = cores, preload, native_only
+        self.bind, self.launcher_arguments = bind, launcher_arguments
+        self.problems: list[str] = []
+
+    def options(self) -> dict:
+        return {"ranks": self.numbers, "operations": self.operations, "sizes": self.sizes, "mode": self.mode,
+                "quick": self.quick, "settings": self.settings, "preload": self.preload, "bind": self.bind}
+
+    def contenders_for(self, ranks: int) -> list:
+        from . import bench_run
+
+        return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
+
+    def order(self) -> list[str]:
+        return [c.key for c in self.contenders]
+
+    def shipped(self) -> list[str]:
+        return ["mpich-shipped"] if any(c.slow for n in self.numbers for c in self.contenders_for(n)) else []
+
+    def sizes_for(self, contender) -> list[int]:
+        if not contender.slow:
+            return self.sizes
+        return [s for s in self.sizes if s in SLOW_SIZES] or self.sizes[:1]
+
+    def figures(self, operation: str, contender) -> int:
+        modes = 2 if self.mode == "both" and operation not in SYNCHRONISING else 1
+        return modes * (len(self.sizes_for(contender)) if operation != "barrier" else 1)
+
+    def arguments(self, operation: str, contender, with_limits: bool) -> list[str]:
+        words = [f"--operations={operation}", f"--mode={self.mode}",
+                 "--sizes=" + ",".join(map(str, self.sizes_for(contender)))]
+        if self.quick or contender.slow:
+            words.append(f"--blocks={5 if contender.slow else 11}")
+        if contender.slow:  # every second here is spent spinning
+            words.append(f"--seconds={0.1 * self.figures(operation, contender)}")
+        if self.native_only:
+            words.append("--native-only")
+        if self.bind:
+            words.append("--bind")
+        if with_limits:
+            words.append("--with-limits")
+        return words
+
+    def rows(self, record: dict) -> list:
+        from .bench_table import rows_of
+
+        by_ranks = {n: Limits([line for line in record["limits"] if line["ranks"] == n]) for n in self.numbers}
+        return rows_of(record["results"], by_ranks, self.cores)
+
+    def note(self, contender, ranks: int, outcome, what: str):
+        where = f"{contender.label}, {ranks} ranks, {what}"
+        if outcome.problem:
+            self.problems.append(f"{where}: {outcome.problem}")
+        for line in outcome.lines:
+            if line["type"] == "wrong":
+                self.problems.append(f"{where}: WRONG RESULT of {line['side']}, {line['size']} bytes: "
+                                     f"{line['words']} words")
+            elif line["type"] == "run" and line["preloaded"] != self.preload:
+                self.problems.append(f"{where}: " + ("the preload did not take effect" if self.preload else
+                                                     "Fanlight is preloaded although it should not be"))
+
+
+def _progress() -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                    TextColumn("left"), TimeRemainingColumn(), console=messages, transient=True)
+
+
+# Which list of the record a line of the program belongs to.
+_KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough"}
+
+
+def _record(record: dict, contender, ranks: int, outcome):
+    for line in outcome.lines:
+        if kind := _KINDS.get(line["type"]):
+            line = {**line, "mpi": contender.key, "ranks": ranks}
+            if kind == "runs":
+                line["settings"] = contender.settings
+            record.setdefault(kind, []).append(line)
+
+
+def _measure_all(plan: Plan) -> dict:
+    """Round robin: each operation by one MPI after the other, so that a drift of the machine
+    hits all alike."""
+    from . import bench_run
+
+    record = {"runs": [], "limits": [], "results": []}
+    jobs = [(n, operation, c) for n in plan.numbers for operation in plan.operations
+            for c in plan.contenders_for(n)]
+    limited: set = set()
+    with _progress() as progress:
+        task = progress.add_task("", total=sum(plan.figures(operation, c) for _, operation, c in jobs))
+        for n, operation, c in jobs:
+            progress.update(task, description=f"{n} ranks, {operation}, {c.label}")
+            with_limits = not c.slow and (n, c.key) not in limited
+            limited.add((n, c.key))
+            done = 0
+
+            def on_line(line):
+                nonlocal done
+                if line["type"] in ("result", "left_out"):
+                    done += 1
+                    progress.advance(task)
+
+            outcome = bench_run.run_once(c, n, plan.cores, plan.arguments(operation, c, with_limits), plan.preload,
+                                         on_line, launcher_arguments=plan.launcher_arguments)
+            progress.advance(task, plan.figures(operation, c) - done)
+            plan.note(c, n, outcome, operation)
+            _record(record, c, n, outcome)
+    return record
+
+
+def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) -> dict:
+    """One short run for each MPI."""
+    from . import bench_run
+
+    record = {"runs": []}
+    arguments = arguments + (["--bind"] if plan.bind else [])
+    with _progress() as progress:
+        task = progress.add_task("", total=len(numbers) * len(plan.contenders))
+        for n in numbers:
+            for c in plan.contenders:
+                progress.update(task, description=f"{what}, {c.label}")
+                outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
+                                             launcher_arguments=plan.launcher_arguments)
+                plan.note(c, n, outcome, what)
+                _record(record, c, n, outcome)
+                progress.advance(task)
+    return record
+
+
+def _note_versions(record: dict):
+    """What the libraries themselves say that they are."""
+    for run in record["runs"]:
+        about = record["provenance"]["mpis"].get(run["mpi"])
+        if about is not None:
+            about["says"] = run["library"]
+            if found := re.search(r"\d+\.\d+(\.\d+)*", run["library"]):
+                about["version"] = found[0]
+
+
+def _show(record: dict, plan: Plan, labels: dict[str, str]):
+    from . import bench_table
+
+    where = record["provenance"]
+    console.print(f"{where['processor']}, {where['cores']} cores; "
+                  + ", ".join(f"{m['name']} {m['version']}" for m in where["mpis"].values()), highlight=False)
+    if record.get("passthrough"):
+        bench_table.print_passthrough(console, record["passthrough"], labels)
+    for n in sorted({line["ranks"] for line in record.get("limits", [])}):
+        bench_table.print_limits(console, Limits([line for line in record["limits"] if line["ranks"] == n]), n)
+    if record.get("results"):
+        bench_table.print_results(console, plan.rows(record), plan.order(), plan.shipped(), labels)
+        bench_table.warn_of_others(messages, record["results"], plan.cores)
+
+
+def _write(record: dict, plan: Plan, path: Path):
+    from . import bench_table
+
+    record = dict(record)
+    if record.get("results"):
+        record["summary"] = bench_table.summary(plan.rows(record), plan.order(), plan.shipped())
+    record["problems"] = plan.problems
+    path.write_text(json.dumps(record, indent=1) + "\n")
+    messages.print(f"written: {path}", markup=False, highlight=False)
+
+
+# ---- where the figures come from ------------------------------------------------------------------
+
+
+def provenance(contenders, cores: int) -> dict:
+    from . import machine
+
+    return {
+        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "processor": machine.processor(),
+        "cores": cores,
+        "kernel": platform.release(),
+        "system": platform.platform(),
+        "fanlight": __version__,
+        "commit": _commit(),
+        "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
+        "environment": {k: v for k, v in os.environ.items()
+                        if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))
+                        and not k.endswith(("_ROOT", "_DIR"))},
+    }
+
+
+def _commit() -> str:
+    tree = Path(__file__).resolve().parent.parent.parent
+    if not (tree / ".git").exists():
+        return ""
+
+    def git(*words: str) -> str:
+        said = subprocess.run(["git", "-C", str(tree), *words], capture_output=True, text=True)
+        return said.stdout.strip() if said.returncode == 0 else ""
+
+    commit = git("rev-parse", "HEAD")
+    return commit + (" with changes" if commit and git("status", "--porcelain") else "")
+
+
+def _cores() -> int:
+    """The cores that the ranks may really use: the affinity mask, or less by the cgroup's quota."""
+    try:
+        from . import _core
+
+        return _core.usable_cores()
+    except (ImportError, AttributeError):
+        return len(os.sched_getaffinity(0))
+
+
+# ---- arguments --------------------------------------------------------------------------------------
+
+
+def _check(good: bool, problem: str, advice: str):
+    if not good:
+        raise FanlightError(problem, advice)
+
+
+def _operations(words: list[str]) -> list[str]:
+    names = [name for word in words for name in word.split(",") if name]
+    for name in names:
+        _check(name in OPERATIONS + ON_REQUEST, f"--operation {name}: unknown",
+               "It is one of " + ", ".join(OPERATIONS + ON_REQUEST) + ".")
+    return list(dict.fromkeys(names)) or list(OPERATIONS)
+
+
+def _numbers(text: str) -> list[int]:
+    words = text.split(",")
+    _check(all(w.isdigit() and int(w) > 0 for w in words), f"-n {text}: not numbers of ranks", "For instance -n 2,4,8.")
+    return list(dict.fromkeys(map(int, words)))

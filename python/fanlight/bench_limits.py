@@ -1,0 +1,100 @@
+"""The least time that an operation can take inside a node, from the measured limits.
+
+It is a lower bound on purpose, not a model of any algorithm:
+
+* an operation in which nobody leaves before all have entered costs at least one exchange of a
+  cache line; with more ranks than cores each core must also switch from rank to rank;
+* every rank has to write its own output once, at the rate of memcpy from and to its own caches
+  while both cores are at it; ranks that share a core do so one after the other.
+
+An operation that does not synchronise runs ahead in a loop: for less than a few KiB nothing
+physical bounds the rate of its calls, and no limit is given.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+SYNCHRONISING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter_block"}
+BOUND_BY_BYTES = 4096
+
+
+def outputs(operation: str, size: int, ranks: int) -> tuple[int, int]:
+    """How many ranks get an output, and the bytes of one."""
+    p = ranks
+    return {
+        "barrier": (0, 0),
+        "bcast": (p - 1, size),
+        "reduce": (1, size),
+        "allreduce": (p, size),
+        "allgather": (p, p * size),
+        "allgatherv": (p, p * size),
+        "gather": (1, p * size),
+        "gatherv": (1, p * size),
+        "scatter": (p, size),
+        "scatterv": (p, size),
+        "alltoall": (p, p * size),
+        "reduce_scatter_block": (p, size),
+        "scan": (p, size),
+        "exscan": (p - 1, size),
+    }[operation]
+
+
+class Limits:
+    """The limits of one number of ranks, of all MPIs' runs together (the machine is the same:
+    the median of their medians).  All times in microseconds."""
+
+    def __init__(self, lines: list[dict]):
+        by_name: dict[tuple, list[float]] = {}
+        self.refused = ""
+        for line in lines:
+            if line.get("type") != "limit":
+                continue
+            if "refused" in line:
+                self.refused = line["refused"]
+                continue
+            by_name.setdefault((line["limit"], line.get("size")), []).append(line["time"]["median"])
+        self.times = {key: statistics.median(times) for key, times in by_name.items()}
+
+    def latency(self, name: str) -> float | None:
+        """The quicker of the two ways to spin, with and without a pause."""
+        found = [t for key, t in self.times.items() if key in ((name, None), (name + "_pause", None))]
+        return min(found) if found else None
+
+    def sizes(self, name: str) -> list[int]:
+        return sorted(size for n, size in self.times if n == name and size is not None)
+
+    def moving(self, nbytes: float, name: str = "copy_both") -> float | None:
+        sizes = self.sizes(name)
+        if not sizes:
+            return None
+        at = [self.times[name, s] for s in sizes]
+        if nbytes == 0:
+            return 0.0
+        if nbytes <= sizes[0]:
+            return at[0] * nbytes / sizes[0]
+        if nbytes >= sizes[-1]:
+            return at[-1] * nbytes / sizes[-1]
+        i = next(i for i, s in enumerate(sizes) if s >= nbytes)
+        share = math.log(nbytes / sizes[i - 1]) / math.log(sizes[i] / sizes[i - 1])
+        return at[i - 1] ** (1 - share) * at[i] ** share
+
+    def least(self, operation: str, size: int, ranks: int, cores: int, mode: str = "loop") -> float | None:
+        if ranks < 2 or cores < 1:
+            return None
+        synchronises = operation in SYNCHRONISING or mode == "sync"
+        if not synchronises and size < BOUND_BY_BYTES:
+            return None
+        time = 0.0
+        if synchronises:
+            exchange = self.latency("exchange")
+            if exchange is None:
+                return None
+            time += exchange
+            switches = math.ceil(ranks / cores) - 1
+            if switches:
+                time += switches * (self.latency("context_switch") or 0.0)
+        receivers, nbytes = outputs(operation, size, ranks)
+        moving = self.moving(nbytes)
+        return None if moving is None else time + math.ceil(receivers / cores) * moving

@@ -1,0 +1,251 @@
+"""The benchmark programs (bench/): found or built, started in turn, read line by line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from . import launch, libraries, mpis
+from .errors import FanlightError
+from .mpis import Mpi
+
+SOURCES = ("collectives.c", "operations.c", "limits.c", "shared.c",
+           "operations.h", "limits.h", "shared.h", "statistics.h")
+
+# What each MPI's users set when there are more ranks than cores.  Open MPI yields by itself
+# under --oversubscribe.
+OVERSUBSCRIBED = {
+    "mpich": {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+              "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "100"},
+    "openmpi": {},
+    "impi": {"I_MPI_WAIT_MODE": "1"},
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An MPI with its benchmark program and the settings that it runs under."""
+
+    key: str  # mpich, openmpi, impi, or mpich-shipped
+    label: str
+    mpi: Mpi = field(compare=False)
+    program: Path = field(compare=False)
+    settings: dict = field(default_factory=dict, compare=False)
+    slow: bool = False  # takes milliseconds for a call: measured more coarsely
+
+
+@dataclass
+class Outcome:
+    lines: list[dict]
+    problem: str = ""  # why it ended before its end
+
+
+# ---- which MPIs, which programs -------------------------------------------------------------
+
+
+def _package() -> Path:
+    return Path(__file__).resolve().parent
+
+
+def _source_tree() -> Path | None:
+    tree = _package().parent.parent
+    return tree if (tree / "bench" / SOURCES[0]).exists() else None
+
+
+def _built_programs(chosen: Path | None) -> dict[str, Path]:
+    """fanlight-bench-<mpi> where a build puts them, or in the folder that the user chose."""
+    folders = [chosen] if chosen else []
+    if not chosen and (tree := _source_tree()):
+        folders = sorted((tree / "build").glob("*/bench")) + [tree / "build" / "bench"]
+        folders.sort(key=lambda f: f.parent.name != "release")
+    found = {}
+    for folder in folders:
+        for kind in mpis.NAMES:
+            program = folder / f"fanlight-bench-{kind}"
+            if kind not in found and os.access(program, os.X_OK):
+                found[kind] = program
+    return found
+
+
+def _sources() -> Path:
+    tree = _source_tree()
+    for folder in ([tree / "bench"] if tree else []) + [_package() / "bench-source"]:
+        if (folder / SOURCES[0]).exists():
+            return folder
+    raise FanlightError("the sources of the benchmark program are missing",
+                        "Build fanlight-bench-<mpi> with CMake and say --programs FOLDER.")
+
+
+def _header_folder(prefix: Path) -> Path | None:
+    return next((f for f in (prefix / "include", prefix / "include" / "mpi") if (f / "mpi.h").exists()), None)
+
+
+def _compile(mpi: Mpi) -> Path:
+    """The program for an MPI that nobody built it for; kept for the next time."""
+    sources = _sources()
+    prefix = mpi.library.parent.parent
+    include = _header_folder(prefix)
+    if include is None:
+        raise FanlightError(f"{mpi.name} in {prefix} has no mpi.h",
+                            f"Install its headers, or name another one: --mpi {mpi.kind}=PREFIX.")
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        raise FanlightError("no C compiler found for the benchmark program",
+                            "Install one (apt-get install gcc) or set CC.")
+    mark = hashlib.sha256(str(mpi.library.resolve()).encode() + mpi.version().encode())
+    for name in SOURCES:
+        mark.update((sources / name).read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
+    program = cache / f"bench-{mpi.kind}-{mark.hexdigest()[:16]}"
+    if program.exists():
+        return program
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=cache, delete=False) as f:
+        unfinished = Path(f.name)
+    command = [*compiler.split(), "-std=c11", "-O3", "-D_GNU_SOURCE", f"-I{include}",
+               *(str(sources / s) for s in SOURCES if s.endswith(".c")), "-o", str(unfinished),
+               str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}", "-ldl", "-lrt"]
+    said = subprocess.run(command, capture_output=True, text=True)
+    if said.returncode != 0:
+        unfinished.unlink(missing_ok=True)
+        raise FanlightError(f"the benchmark program does not compile for {mpi.name}:\n{said.stderr[-2000:]}",
+                            "The compiler's message above says why.")
+    unfinished.chmod(0o755)
+    unfinished.replace(program)
+    return program
+
+
+def _mpi_in(prefix: Path, found_by: str) -> Mpi | None:
+    for library in mpis.libraries_in(prefix):
+        if mpi := mpis.from_library(library, found_by, linker_finds_it=False):
+            return mpi
+    return None
+
+
+def _mpi_of_kind(kind: str) -> Mpi | None:
+    if (mpi := _mpi_in(Path(sys.prefix), f"in the environment of {sys.executable}")) and mpi.kind == kind:
+        return mpi
+    return next((m for m in mpis.on_path() if m.kind == kind), None)
+
+
+def find_contenders(wanted: list[str], programs: Path | None = None) -> list[Contender]:
+    """`wanted`: mpich, openmpi, impi, or one of these with =PREFIX; none: all that are there."""
+    built = _built_programs(programs)
+    contenders = []
+    for word in wanted or list(mpis.NAMES):
+        kind, _, prefix = word.partition("=")
+        if kind not in mpis.NAMES:
+            raise FanlightError(f"--mpi {word}: unknown",
+                                "It is a list of mpich, openmpi, impi, each with =PREFIX if it is not found.")
+        program = None
+        if prefix:
+            mpi = _mpi_in(Path(prefix).absolute(), "--mpi names it")
+        elif kind in built:
+            program = built[kind]
+            mpi = mpis.find_mpi(program)
+        else:
+            mpi = _mpi_of_kind(kind)
+        if mpi is None or mpi.kind != kind:
+            if wanted:
+                raise FanlightError(f"no {mpis.NAMES[kind]} found",
+                                    f"Put its mpiexec on the PATH, or say --mpi {kind}=PREFIX.")
+            continue
+        if mpi.launcher is None:
+            raise FanlightError(f"no mpiexec found that belongs to {mpi.library}",
+                                "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
+        try:
+            program = program or _compile(mpi)
+        except FanlightError:
+            if wanted:
+                raise
+            continue  # a run-time alone, without headers
+        contenders.append(Contender(kind, mpi.name, mpi, program))
+    if not contenders:
+        raise FanlightError("no MPI found", "Put an mpiexec on the PATH, or say --mpi mpich=PREFIX.")
+    return contenders
+
+
+def with_settings(contenders: list[Contender], ranks: int, cores: int, settings: str) -> list[Contender]:
+    """The contenders for so many ranks: each with its own setting for too few cores, and MPICH
+    once more as it ships, since then it spins."""
+    if settings == "shipped" or (settings == "auto" and ranks <= cores):
+        return contenders
+    ready = []
+    for c in contenders:
+        ready.append(Contender(c.key, c.label, c.mpi, c.program, OVERSUBSCRIBED[c.key]))
+    ready += [Contender("mpich-shipped", "shipped MPICH", c.mpi, c.program, {}, slow=True)
+              for c in contenders if c.key == "mpich"]
+    return ready
+
+
+# ---- one run --------------------------------------------------------------------------------
+
+
+def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str], preload: bool,
+             on_line: Callable[[dict], None] = lambda line: None, timeout: float = 1800,
+             launcher_arguments: list[str] = ()) -> Outcome:
+    preloads = [libraries.preload_for(contender.mpi.abi)] if preload else []
+    command = launch.command_line(contender.mpi, ranks, cores, contender.program, arguments, preloads,
+                                  contender.settings, list(launcher_arguments))
+    environment = {**os.environ, **contender.mpi.environment}
+    environment.pop("LD_PRELOAD", None)
+    outcome = Outcome([])
+    # A session of its own, so that a job that hangs can be ended with all its ranks.
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+    said: list[str] = []
+    listener = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+    listener.start()
+    late = threading.Event()
+
+    def end():
+        late.set()
+        _end(process)
+
+    clock = threading.Timer(timeout, end)
+    clock.start()
+    try:
+        for text in process.stdout:
+            if text.startswith("{"):  # launchers may say something as well
+                try:
+                    line = json.loads(text)
+                except ValueError:
+                    continue
+                outcome.lines.append(line)
+                on_line(line)
+        code = process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    finally:
+        clock.cancel()
+    listener.join(timeout=5)
+    if late.is_set():
+        outcome.problem = f"still running after {timeout:.0f} s"
+    elif code != 0 and not any(line["type"] == "wrong" for line in outcome.lines):
+        last = re.sub(r"\s+", " ", "".join(said))[-300:].strip()
+        outcome.problem = f"ended with code {code}" + (f": {last}" if last else "")
+    return outcome
+
+
+def _end(process: subprocess.Popen):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(timeout=10)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            return

@@ -1,0 +1,55 @@
+"""The pages of docs/ that come from tables in the code:
+
+    python -m fanlight.documentation docs
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from . import _core
+
+_NOTE = "<!-- Written by `python -m fanlight.documentation docs`; do not change it by hand. -->\n"
+
+
+def configuration() -> str:
+    lines = ["# Configuration\n", _NOTE,
+             "Fanlight is configured by environment variables, which `fanlight info` shows with their present",
+             "values. They are read when a program makes its first collective call. A value that cannot be",
+             "understood is said on standard error, and the default is used.\n",
+             "Types: boolean is 0 or 1; bytes may end in K, M or G (powers of 1024).\n",
+             "| variable | type | default | meaning |", "|---|---|---|---|"]
+    for s in _core.settings():
+        default = f"`{s.default}`" if s.default else ""
+        lines.append(f"| `{s.variable}` | {s.type} | {default} | {s.help} |".replace("||", "\\|\\|"))
+    lines += ["", "## Rules of the selection\n",
+              "A file of rules (`FANLIGHT_RULES`) has the same grammar as the built-in ones; the first rule that",
+              "fits takes effect. `fanlight explain` says which one that is.\n", "```",
+              _core.built_in_rules().rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def algorithms() -> str:
+    lines = ["# The algorithms\n", _NOTE,
+             "One row of `src/algorithms/registry.def` each; `fanlight draw` shows the message pattern of any.\n"]
+    before = None
+    for a in _core.algorithms():
+        if a.operation != before:
+            lines += ([""] if before else []) + [f"## {a.operation}\n", "| name | needs | idea | paper |", "|---|---|---|---|"]
+            before = a.operation
+        needs = ", ".join(t for t, so in (("a power of two", a.power_of_two), ("a commutative operator", a.commutative)) if so)
+        lines.append(f"| `{a.name}` | {needs} | {a.description} | {a.paper} |")
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"configuration.md": configuration, "algorithms.md": algorithms}
+
+
+def main(folder: str):
+    for name, text in PAGES.items():
+        (Path(folder) / name).write_text(text())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "docs")

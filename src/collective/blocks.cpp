@@ -1,0 +1,207 @@
+// allgather, gather, scatter, alltoall: one block of equal length for each rank.
+#include "collective/buffers.h"
+#include "collective/operations.h"
+
+namespace fanlight {
+
+namespace {
+
+// The fast path: the same named datatypes and counts as at the last call.
+bool same_call(const LastCall& last, MPI_Count count, MPI_Datatype handle, MPI_Count other_count,
+               MPI_Datatype other_handle, int root) {
+    return last.count == count && last.datatype == handle && last.other_count == other_count &&
+           last.other_datatype == other_handle && last.root == root;
+}
+
+void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype handle, const Elements& other,
+              MPI_Datatype other_handle, int root) {
+    const auto plain = [](const Datatype* d) { return d->named() && d->packed; };
+    if (plain(e.datatype) && plain(other.datatype))
+        last = {.decision = &d, .count = e.count, .other_count = other.count, .datatype = handle,
+                .other_datatype = other_handle, .root = root};
+}
+
+// Of rooted operations the ranks that are not the root have one side alone.
+void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype handle, int root) {
+    if (e.datatype->named() && e.datatype->packed)
+        last = {.decision = &d, .count = e.count, .datatype = handle, .root = root};
+}
+
+}  // namespace
+
+const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    LastCall& last = s->last(Operation::allgather);
+    if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
+        ordinary(receive) && send != receive) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, send, receive, nullptr);
+        return &d;
+    }
+
+    Elements own, all;
+    const bool in_place = send == MPI_IN_PLACE;
+    if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
+    const std::size_t bytes = all.bytes();
+    all.count *= s->size;
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes || (send == receive && send && bytes)))
+        return call.pass(Reason::arguments);
+    if (bytes == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
+    if (!in_place) {
+        remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, -1);
+    }
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    const PackedOutput output(all, s->workspace);
+    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(s->rank) * bytes;
+    const std::byte* input = own_block;
+    if (!in_place) input = packed_input(own, s->workspace);
+    else if (output.is_copy())
+        pack(*all.datatype, all.at(s->rank * receive_count), static_cast<std::size_t>(receive_count), own_block);
+    s->group.run(d.plan, input, output.bytes(), nullptr);
+    output.finish();
+    return &d;
+}
+
+const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                       void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    const bool is_root = s->rank == root;
+    LastCall& last = s->last(Operation::gather);
+    if (is_root ? same_call(last, send_count, send_type, receive_count, receive_type, root) && ordinary(send) &&
+                      ordinary(receive) && send != receive
+                : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, send, is_root ? receive : nullptr, nullptr);
+        return &d;
+    }
+
+    Elements own, all;
+    const bool in_place = send == MPI_IN_PLACE;
+    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
+    std::size_t bytes = in_place ? 0 : own.bytes();
+    if (is_root) {
+        if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
+        if (!in_place && (all.bytes() != bytes || (send == receive && send && bytes))) return call.pass(Reason::arguments);
+        bytes = all.bytes();
+        all.count *= s->size;
+    }
+    if (bytes == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::gather, .root = root, .bytes = bytes});
+    if (!in_place) {
+        if (is_root) remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, root);
+        else remember(last, d, own, send_type, root);
+    }
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    if (!is_root) {
+        s->group.run(d.plan, packed_input(own, s->workspace), nullptr, nullptr);
+        return &d;
+    }
+    const PackedOutput output(all, s->workspace);
+    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * bytes;
+    const std::byte* input = own_block;
+    if (!in_place) input = packed_input(own, s->workspace);
+    else if (output.is_copy())
+        pack(*all.datatype, all.at(root * receive_count), static_cast<std::size_t>(receive_count), own_block);
+    s->group.run(d.plan, input, output.bytes(), nullptr);
+    output.finish();
+    return &d;
+}
+
+const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                        void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    const bool is_root = s->rank == root;
+    LastCall& last = s->last(Operation::scatter);
+    if (is_root ? same_call(last, receive_count, receive_type, send_count, send_type, root) && ordinary(send) &&
+                      ordinary(receive) && send != receive
+                : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, is_root ? send : nullptr, receive, nullptr);
+        return &d;
+    }
+
+    Elements own, all;
+    const bool in_place = receive == MPI_IN_PLACE;
+    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
+    std::size_t bytes = in_place ? 0 : own.bytes();
+    if (is_root) {
+        if (!acceptable(send, send_count, send_type, all)) return call.pass(Reason::arguments);
+        if (!in_place && (all.bytes() != bytes || (send == receive && send && bytes))) return call.pass(Reason::arguments);
+        bytes = all.bytes();
+        all.count *= s->size;
+    }
+    if (bytes == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::scatter, .root = root, .bytes = bytes});
+    if (!in_place) {
+        if (is_root) remember(last, d, own, receive_type, {send, send_count, all.datatype}, send_type, root);
+        else remember(last, d, own, receive_type, root);
+    }
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    const std::byte* input = is_root ? packed_input(all, s->workspace) : nullptr;
+    if (in_place) {
+        // Input and output are the same block: the executor leaves a copy to itself out.
+        s->group.run(d.plan, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
+        return &d;
+    }
+    const PackedOutput output(own, s->workspace);
+    s->group.run(d.plan, input, output.bytes(), nullptr);
+    output.finish();
+    return &d;
+}
+
+const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    LastCall& last = s->last(Operation::alltoall);
+    if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
+        ordinary(receive) && send != receive) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, send, receive, nullptr);
+        return &d;
+    }
+
+    Elements from, to;
+    const bool in_place = send == MPI_IN_PLACE;
+    if (!acceptable(receive, receive_count, receive_type, to)) return call.pass(Reason::arguments);
+    const std::size_t bytes = to.bytes();
+    if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || (send == receive && send && bytes)))
+        return call.pass(Reason::arguments);
+    if (bytes == 0) return call.pass(Reason::no_bytes);
+    to.count *= s->size;
+    from.count *= s->size;
+    if (!can_pack(to.bytes())) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::alltoall, .bytes = bytes});
+    if (!in_place)
+        remember(last, d, {send, send_count, from.datatype}, send_type, {receive, receive_count, to.datatype}, receive_type, -1);
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    const std::byte* input = in_place ? packed_copy(to, s->workspace) : packed_input(from, s->workspace);
+    const PackedOutput output(to, s->workspace);
+    s->group.run(d.plan, input, output.bytes(), nullptr);
+    output.finish();
+    return &d;
+}
+
+}  // namespace fanlight

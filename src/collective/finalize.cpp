@@ -1,0 +1,19 @@
+#include "collective/finalize.h"
+
+#include "collective/communicator.h"
+#include "collective/library.h"
+#include "collective/report.h"
+
+namespace fanlight {
+
+void finalize() {
+    // A program's mistake, which the MPI library will tell.
+    int initialized = 0, finalized = 0;
+    mpi().Initialized(&initialized);
+    mpi().Finalized(&finalized);
+    if (!initialized || finalized) return;
+    communicators::close();
+    report::write();
+}
+
+}  // namespace fanlight

@@ -1,0 +1,250 @@
+// allgatherv, gatherv, scatterv: each rank's block has its own length and place.
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "collective/buffers.h"
+#include "collective/operations.h"
+
+namespace fanlight {
+
+namespace {
+
+// All ranks' blocks as one rank's arguments have them.
+struct BlockList {
+    const Datatype* datatype = nullptr;
+    std::vector<std::size_t> bytes;        // packed, of each rank
+    std::vector<MPI_Count> counts;
+    std::vector<std::ptrdiff_t> distance;  // in memory, from the buffer's start
+    std::size_t total = 0;
+
+    // One behind the other, packed: then the executor may use the buffer as it is.
+    bool in_line(std::ptrdiff_t& start) const {
+        if (!datatype->packed) return false;
+        std::ptrdiff_t next = 0;
+        bool first = true;
+        for (std::size_t r = 0; r < bytes.size(); ++r) {
+            if (bytes[r] == 0) continue;
+            if (first) start = next = distance[r];
+            first = false;
+            if (distance[r] != next) return false;
+            next += static_cast<std::ptrdiff_t>(bytes[r]);
+        }
+        return true;
+    }
+};
+
+template <class C, class D>
+bool acceptable(const void* memory, const C* counts, const D* displacements, MPI_Datatype handle, int size, BlockList& list) {
+    if (!counts || !displacements || memory == MPI_IN_PLACE) return false;
+    list.datatype = datatype(handle);
+    if (!list.datatype) return false;
+    const auto n = static_cast<std::size_t>(size);
+    list.bytes.resize(n);
+    list.counts.resize(n);
+    list.distance.resize(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        if (counts[r] < 0) return false;
+        list.counts[r] = counts[r];
+        list.bytes[r] = static_cast<std::size_t>(counts[r]) * list.datatype->size;
+        list.distance[r] = static_cast<std::ptrdiff_t>(displacements[r]) * list.datatype->extent;
+        list.total += list.bytes[r];
+    }
+    return memory || list.total == 0 || !(list.datatype->named() || list.datatype->packed);
+}
+
+// The blocks one behind the other, whatever their places in the program's memory.  A get names
+// its offset at the peer: ranks whose displacements differ must agree on one.
+void copy_block(const BlockList& list, std::size_t r, const void* memory, std::byte* packed) {
+    const auto* at = static_cast<const std::byte*>(memory) + list.distance[r];
+    if (list.datatype->packed) std::memcpy(packed, at, list.bytes[r]);
+    else if (list.counts[r]) pack(*list.datatype, at, static_cast<std::size_t>(list.counts[r]), packed);
+}
+void copy_block_back(const BlockList& list, std::size_t r, const std::byte* packed, void* memory) {
+    auto* at = static_cast<std::byte*>(memory) + list.distance[r];
+    if (list.datatype->packed) std::memcpy(at, packed, list.bytes[r]);
+    else if (list.counts[r]) unpack(*list.datatype, packed, at, static_cast<std::size_t>(list.counts[r]));
+}
+void copy_all(const BlockList& list, const void* memory, std::byte* packed) {
+    for (std::size_t r = 0; r < list.bytes.size(); packed += list.bytes[r], ++r) copy_block(list, r, memory, packed);
+}
+void copy_all_back(const BlockList& list, const std::byte* packed, void* memory) {
+    for (std::size_t r = 0; r < list.bytes.size(); packed += list.bytes[r], ++r) copy_block_back(list, r, packed, memory);
+}
+std::size_t offset_of(const BlockList& list, int rank) {
+    std::size_t offset = 0;
+    for (int r = 0; r < rank; ++r) offset += list.bytes[static_cast<std::size_t>(r)];
+    return offset;
+}
+std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
+
+template <class C, class D>
+bool same_arrays(const LastCall& last, const C* counts, const D* displacements, int size) {
+    const auto n = static_cast<std::size_t>(size);
+    if (last.counts.size() != n || !counts || !displacements) return false;
+    for (std::size_t r = 0; r < n; ++r)
+        if (last.counts[r] != static_cast<std::ptrdiff_t>(counts[r]) || last.places[r] != static_cast<std::ptrdiff_t>(displacements[r]))
+            return false;
+    return true;
+}
+
+// gatherv and scatterv: no rank but the root knows the lengths, so that nothing may depend on
+// them.
+const Decision& decide_blindly(Serving& s, Operation operation, int root) {
+    LastCall& last = s.last(operation);
+    if (last.decision && last.root == root) return *last.decision;
+    const Decision& d = s.decide({.operation = operation, .root = root});
+    last = {.decision = &d, .root = root};
+    return d;
+}
+
+Problem rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
+    Problem p;
+    p.operation = operation;
+    p.rank = s.rank;
+    p.size = s.size;
+    p.root = root;
+    p.parameters = d.parameters;
+    p.blocks.resize(static_cast<std::size_t>(s.size));
+    return p;
+}
+
+void set_blocks(Problem& p, const BlockList& list) {
+    std::size_t offset = 0;
+    for (std::size_t r = 0; r < list.bytes.size(); offset += list.bytes[r], ++r) p.blocks[r] = {offset, list.bytes[r]};
+}
+
+}  // namespace
+
+template <class C, class D>
+const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                           void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    LastCall& last = s->last(Operation::allgatherv);
+    if (last.count == send_count && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) &&
+        ordinary(receive) && same_arrays(last, receive_counts, displacements, s->size)) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        s->group.run(d.plan, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
+        return &d;
+    }
+
+    BlockList list;
+    Elements own;
+    const bool in_place = send == MPI_IN_PLACE;
+    if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
+                      (send == receive && send && own.count)))
+        return call.pass(Reason::arguments);
+    if (list.total == 0) return call.pass(Reason::no_bytes);
+    if (!can_pack(list.total)) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::allgatherv, .blocks = list.bytes});
+    std::ptrdiff_t start = 0;
+    const bool in_line = list.in_line(start);
+    if (!in_place && own.datatype->named() && own.datatype->packed && list.datatype->named() && (in_line || !d.algorithm)) {
+        last = {.decision = &d, .count = send_count, .other_count = start, .datatype = send_type, .other_datatype = receive_type};
+        last.counts.assign(receive_counts, receive_counts + s->size);
+        last.places.assign(displacements, displacements + s->size);
+    }
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : s->workspace.get(Workspace::output, list.total);
+    std::byte* const own_block = output + offset_of(list, s->rank);
+    const std::byte* input = own_block;
+    if (!in_place) input = packed_input(own, s->workspace);
+    else if (!in_line) copy_block(list, static_cast<std::size_t>(s->rank), receive, own_block);
+    s->group.run(d.plan, input, output, nullptr);
+    if (!in_line) copy_all_back(list, output, receive);
+    return &d;
+}
+
+template <class C, class D>
+const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                        void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
+    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    Elements own;
+    BlockList list;
+    if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
+    if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
+    if (is_root && !in_place && own.bytes() != own_bytes(list, root)) return call.pass(Reason::arguments);
+    const Decision& d = decide_blindly(*s, Operation::gatherv, root);
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    Problem p = rooted_problem(*s, d, Operation::gatherv, root);
+    if (!is_root) {
+        p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
+        s->group.run_rooted_v(*d.algorithm, p, packed_input(own, s->workspace), nullptr);
+        return &d;
+    }
+    set_blocks(p, list);
+    std::ptrdiff_t start = 0;
+    const bool in_line = list.in_line(start);
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : s->workspace.get(Workspace::output, list.total);
+    std::byte* const own_block = output + offset_of(list, root);
+    const std::byte* input = own_block;
+    if (!in_place) input = packed_input(own, s->workspace);
+    else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
+    s->group.run_rooted_v(*d.algorithm, p, input, output);
+    if (!in_line) copy_all_back(list, output, receive);
+    return &d;
+}
+
+template <class C, class D>
+const Decision* scatterv(Call& call, const void* send, const C* send_counts, const D* displacements, MPI_Datatype send_type,
+                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
+    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    Elements own;
+    BlockList list;
+    if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
+    if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
+    if (is_root && !in_place && own.bytes() != own_bytes(list, root)) return call.pass(Reason::arguments);
+    const Decision& d = decide_blindly(*s, Operation::scatterv, root);
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    Problem p = rooted_problem(*s, d, Operation::scatterv, root);
+    const std::byte* input = nullptr;
+    if (is_root) {
+        set_blocks(p, list);
+        std::ptrdiff_t start = 0;
+        if (list.in_line(start)) {
+            input = static_cast<const std::byte*>(send) + start;
+        } else {
+            std::byte* const packed = s->workspace.get(Workspace::input, list.total);
+            copy_all(list, send, packed);
+            input = packed;
+        }
+    } else {
+        p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
+    }
+    if (in_place) {
+        // Input and output are the same block: the executor leaves a copy to itself out.
+        s->group.run_rooted_v(*d.algorithm, p, input, const_cast<std::byte*>(input) + offset_of(list, root));
+        return &d;
+    }
+    const PackedOutput output(own, s->workspace);
+    s->group.run_rooted_v(*d.algorithm, p, input, output.bytes());
+    output.finish();
+    return &d;
+}
+
+#define FANLIGHT_VARIABLE(C, D)                                                                                       \
+    template const Decision* allgatherv(Call&, const void*, MPI_Count, MPI_Datatype, void*, const C*, const D*,       \
+                                        MPI_Datatype);                                                                \
+    template const Decision* gatherv(Call&, const void*, MPI_Count, MPI_Datatype, void*, const C*, const D*,          \
+                                     MPI_Datatype, int);                                                              \
+    template const Decision* scatterv(Call&, const void*, const C*, const D*, MPI_Datatype, void*, MPI_Count,         \
+                                      MPI_Datatype, int);
+FANLIGHT_VARIABLE(int, int)
+FANLIGHT_VARIABLE(MPI_Count, MPI_Aint)
+
+}  // namespace fanlight

@@ -1,0 +1,51 @@
+#include "preload/fortran.h"
+
+#include <dlfcn.h>
+
+#include "collective/library.h"
+
+#if defined(OPEN_MPI)
+namespace fanlight::fortran {
+
+namespace {
+
+// The common blocks of Open MPI's mpif.h, in all spellings that its own library looks at
+// (ompi/mpi/fortran/base/constants.h).  The program's definition is the one that everybody
+// finds, libmpi included.
+class Sentinel {
+public:
+    Sentinel(const char* a, const char* b, const char* c, const char* d)
+        : addresses_{dlsym(RTLD_DEFAULT, a), dlsym(RTLD_DEFAULT, b), dlsym(RTLD_DEFAULT, c), dlsym(RTLD_DEFAULT, d)} {}
+    bool is(const void* address) const {
+        for (const void* one : addresses_)
+            if (one && one == address) return true;
+        return false;
+    }
+
+private:
+    const void* addresses_[4];
+};
+
+template <class Handle>
+Handle convert(const char* name, MPI_Fint handle) {
+    using Function = Handle (*)(MPI_Fint);
+    static const auto function = reinterpret_cast<Function>(find_in_mpi(name));
+    return function(handle);
+}
+
+}  // namespace
+
+void* buffer(void* address) {
+    static const Sentinel in_place("mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
+    static const Sentinel bottom("mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM");
+    if (in_place.is(address)) return MPI_IN_PLACE;
+    if (bottom.is(address)) return MPI_BOTTOM;
+    return address;
+}
+
+MPI_Comm communicator(const MPI_Fint* f) { return convert<MPI_Comm>("PMPI_Comm_f2c", *f); }
+MPI_Datatype datatype(const MPI_Fint* f) { return convert<MPI_Datatype>("PMPI_Type_f2c", *f); }
+MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }
+
+}  // namespace fanlight::fortran
+#endif

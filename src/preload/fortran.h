@@ -1,0 +1,19 @@
+// Fortran's arguments as C's, for Open MPI: its Fortran entry points call PMPI_Xxx, past the C
+// wrappers.  (Those of MPICH and of Intel MPI call MPI_Xxx, where the C wrappers wait.)
+#pragma once
+
+#include "collective/mpi_header.h"
+
+#if defined(OPEN_MPI)
+namespace fanlight::fortran {
+
+static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are used as they are");
+
+// MPI_BOTTOM and MPI_IN_PLACE are variables of Fortran's, known by their addresses.
+void* buffer(void*);
+MPI_Comm communicator(const MPI_Fint*);
+MPI_Datatype datatype(const MPI_Fint*);
+MPI_Op op(const MPI_Fint*);
+
+}  // namespace fanlight::fortran
+#endif

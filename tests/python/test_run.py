@@ -1,0 +1,207 @@
+"""Which MPI a program loads, and how it is started."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import environment_of
+from fanlight import launch, libraries, mpis
+from fanlight.errors import FanlightError
+
+SONAME = {"mpich": "libmpi.so.12", "impi": "libmpi.so.12", "openmpi": "libmpi.so.40"}
+ABI = {"mpich": "mpich", "impi": "mpich", "openmpi": "openmpi"}
+HELLO = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int size;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    printf("%d of us, %s\n", size, argc > 1 ? argv[1] : "");
+    MPI_Finalize();
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+"""
+
+
+def compiled(tmp_path, kind, rpath):
+    prefix = environment_of(kind)
+    (tmp_path / "hello.c").write_text(HELLO)
+    program = tmp_path / f"hello-{kind}"
+    subprocess.run(["gcc", "hello.c", f"-I{prefix}/include", f"{prefix}/lib/{SONAME[kind]}", "-o", program,
+                    "-Wl,--allow-shlib-undefined"] + ([f"-Wl,-rpath,{prefix}/lib"] if rpath else []),
+                   check=True, cwd=tmp_path)
+    return program
+
+
+def test_a_linked_program(clean, kind, prefix, tmp_path):
+    mpi = mpis.find_mpi(compiled(tmp_path, kind, rpath=True))
+    assert (mpi.kind, mpi.abi, mpi.launcher.parent) == (kind, ABI[kind], prefix / "bin")
+    assert mpi.version()[:2].isdigit() or mpi.version()[0].isdigit()
+
+
+def test_a_linked_program_whose_library_is_beside_the_mpiexec_on_the_path(clean, kind, prefix, tmp_path):
+    program = compiled(tmp_path, kind, rpath=False)
+    with pytest.raises(FanlightError, match=SONAME[kind]):
+        mpis.find_mpi(program)
+    clean.setenv("PATH", f"{prefix}/bin:/usr/bin:/bin")
+    mpi = mpis.find_mpi(program)
+    assert mpi.kind == kind and mpi.environment["LD_LIBRARY_PATH"].split(":")[0] == str(prefix / "lib")
+
+
+def test_a_python_program(clean, kind, prefix, tmp_path):
+    assert mpis.find_mpi(prefix / "bin" / "python").kind == kind
+    script = tmp_path / "script"
+    script.write_text(f"#!{prefix}/bin/python\n")
+    script.chmod(0o755)
+    mpi = mpis.find_mpi(script)
+    assert mpi.kind == kind and mpi.library.parent == prefix / "lib"
+    if kind != "impi":
+        assert mpi.environment["MPI_LIB_NRN_PATH"] == str(mpi.library)
+
+
+def test_the_interpreter_by_env(clean, tmp_path):
+    prefix = environment_of("openmpi")
+    script = tmp_path / "script"
+    script.write_text("#!/usr/bin/env python\n")
+    script.chmod(0o755)
+    clean.setenv("PATH", f"{prefix}/bin:/usr/bin:/bin")
+    assert mpis.find_mpi(script).kind == "openmpi"
+
+
+@pytest.mark.parametrize("variable", ["MPI4PY_LIBMPI", "MPI_LIB_NRN_PATH"])
+def test_a_variable_names_the_library(clean, variable):
+    mpich, openmpi = environment_of("mpich"), environment_of("openmpi")
+    clean.setenv(variable, f"{openmpi}/lib/libmpi.so.40")
+    assert mpis.find_mpi(mpich / "bin" / "python").kind == "openmpi"
+    clean.setenv(variable, f"{openmpi}/lib/none.so")
+    with pytest.raises(FanlightError, match=variable):
+        mpis.find_mpi(mpich / "bin" / "python")
+
+
+def test_the_standard_abi(clean, tmp_path):
+    prefix = environment_of("mpich")
+    (tmp_path / "hello.c").write_text(HELLO)
+    subprocess.run(["gcc", "hello.c", "-DMPI_ABI", f"-I{prefix}/include", f"{prefix}/lib/libmpi_abi.so.1", "-o", "hello",
+                    "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{prefix}/lib"], check=True, cwd=tmp_path)
+    mpi = mpis.find_mpi(tmp_path / "hello")
+    assert (mpi.kind, mpi.abi) == ("mpich", "abi")
+
+
+def test_the_linker_script_of_pypis_mpich():
+    prefix = environment_of("mpich")
+    assert mpis.resolve_linker_script(prefix / "lib" / "libmpi.so").name == "libmpi.so.12"
+
+
+def test_nothing_found_says_what_to_do(clean):
+    with pytest.raises(FanlightError, match="true") as e:
+        mpis.find_mpi(mpis.find_program("true"))
+    assert "PATH" in e.value.advice
+    with pytest.raises(FanlightError) as e:
+        mpis.find_mpi(mpis.Path(sys.executable))
+    assert "pip install" in e.value.advice
+
+
+def test_programs_that_cannot_run(clean, tmp_path):
+    with pytest.raises(FanlightError, match="no program"):
+        mpis.find_program("no-such-program")
+    (tmp_path / "x.py").write_text("")
+    with pytest.raises(FanlightError, match="not executable") as e:
+        mpis.find_program(str(tmp_path / "x.py"))
+    assert "python3" in e.value.advice
+
+
+def test_another_kind_than_the_programs_own(clean, tmp_path):
+    with pytest.raises(FanlightError, match="Intel MPI"):
+        mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "impi")
+
+
+def test_the_command_line(clean, tmp_path):
+    clean.setenv("LD_PRELOAD", "/lib/theirs.so")
+    mpi = mpis.Mpi("openmpi", "openmpi", tmp_path / "libmpi.so.40", tmp_path / "mpiexec", "")
+    clean.setattr(os, "geteuid", lambda: 0)
+    clean.setattr(launch, "open_mpi_slots", lambda: 2)
+    words = launch.command_line(mpi, 3, 2, tmp_path / "app", ["-n", "7"], [tmp_path / "ours.so"], {"FANLIGHT_X": "1"}, ["-v"])
+    assert words == [str(tmp_path / "mpiexec"), "-n", "3", "--allow-run-as-root", "--oversubscribe", "-v", "env",
+                     f"LD_PRELOAD={tmp_path}/ours.so:/lib/theirs.so", "FANLIGHT_X=1", str(tmp_path / "app"), "-n", "7"]
+    clean.setattr(os, "geteuid", lambda: 1000)
+    clean.delenv("LD_PRELOAD")
+    assert launch.command_line(mpi, 2, 2, tmp_path / "app", [], [], {}, []) == [
+        str(tmp_path / "mpiexec"), "-n", "2", str(tmp_path / "app")]
+
+
+def test_plain_runs_and_exit_codes(fanlight, kind, prefix, tmp_path):
+    program = compiled(tmp_path, kind, rpath=True)
+    assert fanlight("run", "--plain", "-n", "3", program, "-x").stdout.count("3 of us, -x") == 3
+    assert "2 of us" in fanlight("run", "--plain", "-n", "2", "--", program, "a", "5", code=5).stdout
+
+
+def test_with_fanlight(fanlight, kind, prefix, tmp_path):
+    """The preload is in the ranks and not in the launcher; the program's output is its own."""
+    try:
+        library = libraries.preload_for(ABI[kind])
+    except FanlightError as e:
+        pytest.skip(e.problem)
+    program = compiled(tmp_path, kind, rpath=True)
+    assert fanlight("run", "-n", "2", program, "x").stdout.count("2 of us, x") == 2
+    show = tmp_path / "show"
+    show.write_text(f'#!{prefix}/bin/python\nimport os\nprint("rank:", os.environ["LD_PRELOAD"])\n'
+                    'print("launcher:", b"LD_PRELOAD" in open(f"/proc/{os.getppid()}/environ", "rb").read())\n')
+    show.chmod(0o755)
+    said = fanlight("run", "-n", "1", show).stdout
+    assert f"rank: {library}" in said
+    assert "launcher: False" in said
+
+
+def test_report(fanlight, kind, prefix, tmp_path):
+    try:
+        libraries.preload_for(ABI[kind])
+    except FanlightError as e:
+        pytest.skip(e.problem)
+    code = "from mpi4py import MPI\nfor i in range(200): MPI.COMM_WORLD.Barrier()"
+    said = fanlight("run", "-n", "2", "--report", prefix / "bin" / "python", "-c", code).stdout
+    assert "barrier" in said and "Fanlight served" in said and "first calls" in said
+    file = tmp_path / "report.json"
+    fanlight("run", "-n", "2", "--report-file", file, prefix / "bin" / "python", "-c", code)
+    from fanlight import report
+
+    rows = [r for r in report.load(file)["calls"] if r["operation"] == "barrier"]
+    assert sum(r["calls"] for r in rows) == 400
+    assert sum(r["calls"] for r in rows if r["by"] == "fanlight") > 300
+
+
+def test_no_report_is_said(fanlight):
+    python = environment_of("mpich") / "bin" / "python"
+    try:
+        libraries.preload_for("mpich")
+    except FanlightError as e:
+        pytest.skip(e.problem)
+    assert "MPI_Finalize" in fanlight("run", "-n", "1", "--report", python, "-c", "pass").stderr
+
+
+def test_a_missing_preload_says_where_it_was_looked_for(fanlight, tmp_path):
+    python = environment_of("mpich") / "bin" / "python"
+    said = fanlight("run", python, env={"FANLIGHT_LIB_DIR": str(tmp_path)}, code=2).stderr
+    assert "libfanlight-mpich.so" in said and str(tmp_path) in said and "FANLIGHT_LIB_DIR" in said
+
+
+def test_a_wrong_algorithm_is_said_before_anything_starts(fanlight):
+    python = environment_of("mpich") / "bin" / "python"
+    said = fanlight("run", "--algorithm", "bcast:no-such", python, code=2).stderr
+    assert "no-such" in said and "binomial" in said
+
+
+def test_show(fanlight, tmp_path):
+    python = environment_of("openmpi") / "bin" / "python"
+    (tmp_path / "libfanlight-openmpi.so").write_text("")
+    said = fanlight("run", "--show", "-n", "2", python, "a b", env={"FANLIGHT_LIB_DIR": str(tmp_path)}).stdout
+    assert "'a b'" in said and f"LD_PRELOAD={tmp_path}/libfanlight-openmpi.so" in said
+
+
+def test_information_about_a_path(fanlight, kind, prefix):
+    said = fanlight("info", env={"PATH": f"{prefix}/bin:/usr/bin:/bin"}).stdout
+    assert mpis.NAMES[kind] in said and shutil.which("mpiexec", path=str(prefix / "bin")) in said
