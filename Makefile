@@ -26,7 +26,7 @@ demo: build
 	$(say) "The demo: a real NEURON program under MPICH and under Fanlight"
 	@$(tools)/bin/python apps/spikes/compare.py
 	$(say) "A short benchmark of the collectives themselves (fanlight bench does the long one)"
-	@apps/short_bench
+	@$(tools)/bin/fanlight bench --quick --mpi mpich --operation barrier,bcast,allreduce,allgather
 
 test: build
 	@tests/run

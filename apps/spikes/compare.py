@@ -1,8 +1,9 @@
 """The demo: the same NEURON networks under an MPI alone and under Fanlight, in turn.
 
 Checks that the spikes are identical to the last bit, and prints how long an exchange of
-spikes takes in both (median over all exchanges of all runs, as the program sees it: the same
-clock around the same calls).
+spikes (an MPI_Allgather and the MPI_Allgatherv that may follow) takes in both: the median over
+all exchanges of all runs, as the program sees it, with the same clock around the same calls.
+NEURON has a barrier before each exchange, so that waiting for a slower rank is not in it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,11 @@ from fanlight import launch, libraries, mpis
 from fanlight.cli import machine_cores
 from fanlight.errors import FanlightError
 from fanlight.tables import table
-from fanlight.units import format_seconds
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-NETWORKS = {"integrate-and-fire": "100 integrate-and-fire cells in a ring",
-            "hodgkin-huxley": "200 Hodgkin-Huxley cells"}
-console = Console()
+NETWORKS = {"integrate-and-fire": "100 integrate-and-fire cells", "hodgkin-huxley": "200 Hodgkin-Huxley cells"}
+console = Console() if sys.stdout.isatty() else Console(width=120)
 
 
 @dataclass
@@ -109,13 +108,17 @@ def main():
 
     pythons = {kind: ROOT / ".venv" / kind / "bin" / "python" for kind in args.mpi}
     found = {kind: mpis.find_mpi(python) for kind, python in pythons.items()}
-    console.print(f"{len(args.networks)} networks, {args.ranks} ranks, {args.repeats} runs of each alone and under "
-                  "Fanlight, in turn.", highlight=False)
+    console.print(f"{len(args.networks)} networks on {args.ranks} ranks: {args.repeats} runs of each under its MPI alone "
+                  "and under Fanlight, in turn; thousands of spike exchanges in each.", highlight=False)
     for kind, mpi in found.items():
         console.print(f"  {mpi.name} {mpi.version()}: {mpi.library}\n"
                       f"  the same by hand: .venv/fanlight/bin/fanlight run -n {args.ranks} "
                       f".venv/{kind}/bin/python apps/spikes/network.py {args.networks[0]}", highlight=False,
                       soft_wrap=True)
+    busy = os.getloadavg()[0]
+    if busy > 0.5 * machine_cores():
+        console.print(f"[bold]Other programs are at work on this machine (load {busy:.1f}): the times below will be "
+                      "theirs as well.[/]", highlight=False)
     results = []
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
                   console=console, transient=True) as progress:
@@ -123,25 +126,22 @@ def main():
         for kind, mpi in found.items():
             results += [(mpi, *r) for r in compare(mpi, pythons[kind], args, progress, task)]
 
-    numbers = ("exchanges", "an exchange", "under Fanlight", "ratio", "share of the run", "run")
-    t = table("network", "MPI", *numbers, "spikes", numbers=numbers,
-              title="Median time of a spike exchange (in brackets: smallest to largest median of a run)")
+    numbers = ("exchange (µs)", "of each run", "share of the run", "whole run (s)")
+    t = table("network", "MPI", "", *numbers, numbers=numbers,
+              title="A spike exchange: median over all, smallest and largest median of a run")
     failed = False
     for mpi, network, alone, faster in results:
         same = alone.spikes == faster.spikes and alone.count > 0
         failed |= not same
-
-        def median(runs: Runs) -> str:
-            return f"{format_seconds(runs.median())} ({' to '.join(f'{m * 1e6:.2f}' for m in runs.per_run())})"
-
-        def both(values) -> str:
-            return " → ".join(values)
-
-        t.add_row(NETWORKS[network], mpi.name, f"{len(alone.exchanges[0]):,}", median(alone), median(faster),
-                  f"{alone.median() / faster.median():.2f}",
-                  both(f"{statistics.median(r.shares):.1%}" for r in (alone, faster)),
-                  both(f"{statistics.median(r.seconds):.2f} s" for r in (alone, faster)),
-                  f"{alone.count:,} identical" if same else "DIFFERENT")
+        for runs, who in ((alone, "alone"), (faster, "Fanlight")):
+            first = runs is alone
+            t.add_row(NETWORKS[network] if first else "", mpi.name if first else "", who,
+                      f"{runs.median() * 1e6:.2f}", "{:.2f} to {:.2f}".format(*(m * 1e6 for m in runs.per_run())),
+                      f"{statistics.median(runs.shares):.1%}", f"{statistics.median(runs.seconds):.2f}")
+        t.add_row(f"  {alone.count:,} spikes", "",
+                  "ratio", f"[bold]{alone.median() / faster.median():.2f}[/]", "", "",
+                  "" if same else "[bold]SPIKES DIFFER[/]")
+        t.add_section()
     console.print(t)
     if failed:
         sys.exit("FAILED: the spikes differ")

@@ -14,7 +14,6 @@ physical bounds the rate of its calls, and no limit is given.
 from __future__ import annotations
 
 import math
-import statistics
 
 SYNCHRONISING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter_block"}
 BOUND_BY_BYTES = 4096
@@ -42,8 +41,8 @@ def outputs(operation: str, size: int, ranks: int) -> tuple[int, int]:
 
 
 class Limits:
-    """The limits of one number of ranks, of all MPIs' runs together (the machine is the same:
-    the median of their medians).  All times in microseconds."""
+    """The limits of one number of ranks.  The machine is the same for all MPIs: the least of their
+    medians counts, the others were disturbed.  All times in microseconds."""
 
     def __init__(self, lines: list[dict]):
         by_name: dict[tuple, list[float]] = {}
@@ -55,7 +54,7 @@ class Limits:
                 self.refused = line["refused"]
                 continue
             by_name.setdefault((line["limit"], line.get("size")), []).append(line["time"]["median"])
-        self.times = {key: statistics.median(times) for key, times in by_name.items()}
+        self.times = {key: min(times) for key, times in by_name.items()}
 
     def latency(self, name: str) -> float | None:
         """The quicker of the two ways to spin, with and without a pause."""

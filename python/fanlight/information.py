@@ -32,15 +32,19 @@ def found_mpis() -> list[mpis.Mpi]:
 
 
 def _mpis(console: Console):
-    t = table("MPI", "library", "launcher", "preload", "found by", title="MPI libraries")
+    t = table("MPI", "", "", title="MPI libraries", show_header=False)
     found = found_mpis()
     for mpi in found:
         try:
             preload = str(libraries.preload_for(mpi.abi))
         except FanlightError:
             preload = f"missing: {libraries.FILES[mpi.abi]}"
-        t.add_row(f"{mpi.name} {mpi.version()}".strip(), str(mpi.library), str(mpi.launcher or "none"),
-                  preload, mpi.found_by)
+        name = f"{mpi.name} {mpi.version()}".strip() + (" (standard ABI)" if mpi.abi == "abi" else "")
+        for what, value in (("library", mpi.library), ("launcher", mpi.launcher or "none"), ("preload", preload),
+                            ("found by", mpi.found_by)):
+            t.add_row(name, what, escape(str(value)))
+            name = ""
+        t.add_section()
     if found:
         console.print(t)
     else:

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,7 +43,7 @@ class Mpi:
         return NAMES[self.kind]
 
     def version(self) -> str:
-        return library_version(self.library, self.kind)
+        return library_version(self.library, self.kind, self.environment)
 
 
 def _contains(path: Path, *needles: bytes) -> bytes | None:
@@ -75,20 +76,25 @@ def classify(library: Path) -> tuple[str, str] | None:
     return kind, abi or ("openmpi" if kind == "openmpi" else "mpich")
 
 
-def library_version(library: Path, kind: str) -> str:
-    """The version as the library's own text has it; empty if there is none."""
-    patterns = {
-        "mpich": rb"MPICH Version:\s+(\d+\.\d+[.\w]*)|\0(\d+\.\d+\.\d+)\0",
-        "openmpi": rb"Open MPI v(\d+\.\d+\.\d+[\w]*)",
-        "impi": rb"Intel\(R\) MPI Library (20\d\d[.\d]*)",
-    }
+_ASK_LIBRARY = r"""
+import ctypes, sys
+text, length = ctypes.create_string_buffer(65536), ctypes.c_int()
+ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
+print(text.value.decode())
+"""
+_VERSION = {"mpich": r"MPICH Version:\s+(\S+)", "openmpi": r"Open MPI v(\d[\w.]*)",
+            "impi": r"Intel\(R\) MPI Library (\d[\w.]*(?: Update \d+)?)"}
+
+
+def library_version(library: Path, kind: str, environment: dict) -> str:
+    """What the library itself says (it may be asked before MPI_Init); empty if it does not."""
     try:
-        with open(library, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            if found := re.search(patterns[kind], data):
-                return next(g for g in found.groups() if g).decode()
-    except (OSError, ValueError):
-        pass
-    return ""
+        said = subprocess.run([sys.executable, "-c", _ASK_LIBRARY, library], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **environment}, stdin=subprocess.DEVNULL).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = re.search(_VERSION[kind], said)
+    return found[1] if found else ""
 
 
 def resolve_linker_script(library: Path) -> Path:

@@ -28,7 +28,6 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
 
     Elements e;
     if (root < 0 || root >= s->size || !acceptable(buffer, count, handle, e)) return call.pass(Reason::arguments);
-    if (e.bytes() == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(e.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::bcast, .root = root, .bytes = e.bytes()});
     if (e.datatype->named() && e.datatype->packed)

@@ -49,7 +49,6 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     all.count *= s->size;
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes || (send == receive && send && bytes)))
         return call.pass(Reason::arguments);
-    if (bytes == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
     if (!in_place) {
@@ -95,7 +94,6 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
         bytes = all.bytes();
         all.count *= s->size;
     }
-    if (bytes == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::gather, .root = root, .bytes = bytes});
     if (!in_place) {
@@ -146,7 +144,6 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
         bytes = all.bytes();
         all.count *= s->size;
     }
-    if (bytes == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::scatter, .root = root, .bytes = bytes});
     if (!in_place) {
@@ -187,7 +184,6 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const std::size_t bytes = to.bytes();
     if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || (send == receive && send && bytes)))
         return call.pass(Reason::arguments);
-    if (bytes == 0) return call.pass(Reason::no_bytes);
     to.count *= s->size;
     from.count *= s->size;
     if (!can_pack(to.bytes())) return call.pass(Reason::too_large);

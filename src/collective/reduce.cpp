@@ -97,7 +97,6 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     const ReductionBuffers buffers{*r.datatype, r.in_memory_order, s->workspace};
     const std::size_t bytes = buffers.bytes(count);
     const MPI_Count input_count = operation == Operation::reduce_scatter_block ? count * s->size : count;
-    if (bytes == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(buffers.bytes(input_count))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = operation, .root = rooted ? root : 0, .bytes = bytes,
                                    .element = r.element, .commutative = r.commutative});

@@ -110,6 +110,11 @@ Decision Serving::make(const Kind& kind) const {
 
     Decision decision;
     decision.bytes = situation.bytes;
+    const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
+    if (total_bytes(problem) == 0 && kind.operation != Operation::barrier && !lengths_are_unknown) {
+        decision.reason = Reason::no_bytes;
+        return decision;
+    }
     Choice choice;
     try {
         choice = selector().choose(situation);
@@ -121,8 +126,7 @@ Decision Serving::make(const Kind& kind) const {
         return decision;
     }
     decision.parameters = problem.parameters = choice.parameters;
-    const bool blocks_are_unknown = kind.operation == Operation::gatherv || kind.operation == Operation::scatterv;
-    if (!blocks_are_unknown) {
+    if (!lengths_are_unknown) {
         try {
             decision.plan = group.plan(*choice.algorithm, problem);
         } catch (const std::invalid_argument& e) {

@@ -137,7 +137,6 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
                       (send == receive && send && own.count)))
         return call.pass(Reason::arguments);
-    if (list.total == 0) return call.pass(Reason::no_bytes);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgatherv, .blocks = list.bytes});
     std::ptrdiff_t start = 0;

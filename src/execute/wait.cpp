@@ -22,6 +22,10 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 // Longer than most waits of ranks in step; about what two switches of contexts cost.
 constexpr std::int64_t spin_for = 20 * microsecond;
 constexpr std::int64_t look_every = 200 * millisecond;
+// With a core for each rank, a rank that yields to some other program may not get its core back
+// for milliseconds, and all its peers wait for it; so it keeps it for that long itself.
+constexpr std::int64_t keep_core_for = millisecond;
+constexpr unsigned rounds_of_pauses = 128;
 // Between finding that the peer has ended and giving up, ready() is looked at again: what the
 // peer did before its end has reached us by then.
 constexpr std::int64_t confirm_after = 10 * millisecond;
@@ -82,6 +86,7 @@ Waiter::Waiter(int ranks_on_node, Hooks hooks, int cores)
     // the other one computes), so that there it is looked at nearly every time.
     rounds_per_look_ = oversubscribed_ ? 4 : 16;
     progress_every_ns_ = (oversubscribed_ ? 200 : 50) * microsecond;
+    yield_after_ns_ = oversubscribed_ ? 0 : keep_core_for;
     sleep_after_ns_ = oversubscribed_ ? 5 * millisecond : second;
     spins_ = oversubscribed_ ? 0 : spins_in(spin_for, pause);
     switch (policy_) {
@@ -89,16 +94,17 @@ Waiter::Waiter(int ranks_on_node, Hooks hooks, int cores)
             break;
         case WaitPolicy::spin:
             spins_ = spins_in(spin_for, pause);
-            rounds_per_look_ = 128;  // a round is one pause
             yields_ = false;
             sleep_after_ns_ = never;
             break;
         case WaitPolicy::yield:
             spins_ = 0;
+            yield_after_ns_ = 0;
             sleep_after_ns_ = never;
             break;
         case WaitPolicy::sleep:
             spins_ = 0;
+            yield_after_ns_ = 0;
             sleep_after_ns_ = 50 * microsecond;
             break;
     }
@@ -111,7 +117,7 @@ std::string Waiter::policy_text() const {
     if (!yields_) {
         text = "spin";
     } else {
-        if (spins_ > 0) text = "spin " + duration(spin_for) + ", ";
+        if (spins_ > 0) text = "spin " + duration(std::max(spin_for, yield_after_ns_)) + ", ";
         text += "yield";
         if (sleep_after_ns_ != never) text += ", sleep after " + duration(sleep_after_ns_);
     }
@@ -132,9 +138,9 @@ void Waiter::relax(State& s, int peer, const char* what) {
     if (s.sleep_ns > 0) {
         sleep_for(s.sleep_ns);
     } else {
-        if (yields_) ::sched_yield();
+        if (s.yields) ::sched_yield();
         else pause();
-        if (++s.rounds % rounds_per_look_ != 0) return;
+        if (++s.rounds % (s.yields ? rounds_per_look_ : rounds_of_pauses) != 0) return;
     }
     const std::int64_t now = clock_ns();
     if (s.started_ns == 0) {
@@ -153,6 +159,7 @@ void Waiter::relax(State& s, int peer, const char* what) {
     if (now >= s.next_report_ns) report(s, peer, what, now);
     // A sleep is a small part of what has been waited already, and so is what it may add.
     const std::int64_t waited = now - s.started_ns;
+    s.yields = yields_ && waited >= yield_after_ns_;
     if (waited >= sleep_after_ns_)
         s.sleep_ns = std::clamp<std::int64_t>(waited / 64, 50 * microsecond, millisecond);
 }

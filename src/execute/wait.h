@@ -50,6 +50,7 @@ public:
         }
         if (ready()) return;
         State state;
+        state.yields = yields_ && yield_after_ns_ == 0;
         do {
             relax(state, peer, what);
         } while (!ready());
@@ -66,6 +67,7 @@ public:
 private:
     struct State {
         unsigned rounds = 0;
+        bool yields = false;           // further than spinning
         std::int64_t started_ns = 0;   // 0: the clock has not been looked at yet
         std::int64_t sleep_ns = 0;     // 0: not that far yet
         std::int64_t next_progress_ns = 0;
@@ -85,8 +87,9 @@ private:
     unsigned spins_ = 0;
     unsigned rounds_per_look_ = 1;           // the clock is looked at every so many rounds
     std::int64_t progress_every_ns_ = 0;
+    std::int64_t yield_after_ns_ = 0;
     std::int64_t sleep_after_ns_ = 0;
-    bool yields_ = true;
+    bool yields_ = true;                     // ever
     bool oversubscribed_ = false;
     WaitPolicy policy_ = WaitPolicy::automatic;
     int ranks_on_node_, cores_;

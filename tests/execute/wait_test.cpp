@@ -73,7 +73,7 @@ TEST(Wait, ReturnsAtOnceWhenReady) {
 
 TEST(Wait, OversubscribedRanksDoNotSpin) {
     EXPECT_FALSE(Waiter(2, {}, 2).oversubscribed());
-    EXPECT_EQ(Waiter(2, {}, 2).policy_text(), "spin 20 us, yield, sleep after 1 s (2 ranks on 2 cores)");
+    EXPECT_EQ(Waiter(2, {}, 2).policy_text(), "spin 1 ms, yield, sleep after 1 s (2 ranks on 2 cores)");
     EXPECT_TRUE(Waiter(3, {}, 2).oversubscribed());
     EXPECT_EQ(Waiter(3, {}, 2).policy_text(), "yield, sleep after 5 ms (3 ranks on 2 cores)");
 }

@@ -152,7 +152,7 @@ def run(mpi, ranks, command, fanlight=None, *, preload=True, preloads=(None,), s
         rank_env = ["env", *(f"{k}={v}" for k, v in ours.items() if preload)]
         if libraries:
             rank_env.append("LD_PRELOAD=" + ":".join(libraries))
-        line = [*before, *mpi.launcher(ranks, options), *wrapper, *rank_env, *map(str, command)]
+        line = [str(word) for word in (*before, *mpi.launcher(ranks, options), *wrapper, *rank_env, *command)]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FANLIGHT_") and k != "LD_PRELOAD"}
         environment |= mpi.environment | {k: str(v) for k, v in (settings or {}).items()}
         start = time.monotonic()

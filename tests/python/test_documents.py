@@ -9,7 +9,7 @@ import pytest
 
 from fanlight import documentation
 
-from conftest import ROOT
+from environments import ROOT
 
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 # What starts MPI programs or takes long is tried by other tests; here only the rest.

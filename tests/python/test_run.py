@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import environment_of
+from environments import environment_of
 from fanlight import launch, libraries, mpis
 from fanlight.errors import FanlightError
 

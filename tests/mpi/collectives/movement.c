@@ -311,7 +311,12 @@ static bool defective(const struct operation *operation, const struct family *fa
 
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
+// Halves of different sizes have made different numbers of calls.
 static unsigned calls;
+static void count_anew(void) {
+    static unsigned times;
+    calls = ++times * 100000;
+}
 
 static struct job new_job(const struct operation *operation, const struct scope *scope,
                           const struct family *family, MPI_Count elements, int root,
@@ -368,6 +373,7 @@ static void run_case(const struct operation *operation, const struct scope *scop
 }
 
 void test_movement(const struct scope *scope, bool all) {
+    count_anew();
     for (int o = 0; o < OPERATIONS; ++o) {
         if (!wanted(operations[o].name)) continue;
         for (int f = 0; f < FAMILIES; ++f) {
@@ -387,6 +393,7 @@ void test_movement(const struct scope *scope, bool all) {
 
 // One call on each communicator in turn; the operations go round as well.
 void test_in_turn(const struct scope *scopes, int count) {
+    count_anew();
     for (int turn = 0; turn < 60; ++turn) {
         const struct operation *operation = &operations[turn % OPERATIONS];
         if (!wanted(operation->name)) continue;

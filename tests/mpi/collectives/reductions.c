@@ -368,6 +368,8 @@ static bool defective(int kind, const struct reduction *r) {
 }
 
 void test_reductions(const struct scope *scope, bool all) {
+    static unsigned times;
+    calls = ++times * 100000;  // halves of different sizes have made different numbers of calls
     static const MPI_Count short_n[] = {0, 1, 3, 7, 25, 600, -1}, some_n[] = {2, 129, -1},
                            long_n[] = {6, 12, 13, 50, 8191, 16385, 76801, 131072, -1},
                            some_long_n[] = {12, 9001, -1}, huge_n[] = {1048577, -1};
@@ -377,6 +379,7 @@ void test_reductions(const struct scope *scope, bool all) {
             if (defective(kind, &reductions[i])) continue;
             if (commutative && reductions[i].combine == affine_combine) continue;
             const bool is_long = reductions[i].flags & LONG;
+            if (!all && !is_long && (i + kind) % 4) continue;
             for (int lengths = 0; lengths < 2; ++lengths) {
                 if (lengths && !is_long) continue;
                 const MPI_Count *n = lengths ? huge  ? huge_n

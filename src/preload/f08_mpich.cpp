@@ -1,0 +1,42 @@
+// The mpi_f08 entry points of MPICH, and of what comes from it, that have no buffer: they call
+// PMPI_Xxx, past the C wrappers.  (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and in
+// Intel MPI 2021.)  A barrier must not be served for the ranks that call it from C and left to
+// the MPI library for those that call it from Fortran.
+#include "collective/library.h"
+
+#if !defined(OPEN_MPI)
+
+namespace {
+
+// A handle of Fortran's is C's number in MPICH's ABI; the standard ABI has a function for it.
+MPI_Comm communicator(const int* handle) {
+#if defined(FANLIGHT_STANDARD_ABI)
+    using Function = MPI_Comm (*)(int);
+    static const auto from_int = reinterpret_cast<Function>(fanlight::find_in_mpi("PMPI_Comm_fromint"));
+    if (!from_int) fanlight::missing("PMPI_Comm_fromint");
+    return from_int(*handle);
+#else
+    return *handle;
+#endif
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// ierror is optional.
+void mpi_barrier_f08_(const int* comm, int* ierror) {
+    const int error = MPI_Barrier(communicator(comm));
+    if (ierror) *ierror = error;
+}
+
+void mpi_finalize_f08_(int* ierror) {
+    const int error = MPI_Finalize();
+    if (ierror) *ierror = error;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
+
+#endif
