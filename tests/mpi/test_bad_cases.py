@@ -6,7 +6,7 @@ import re
 import pytest
 
 import running
-from running import IMPI, MPICH, MPICH_ABI, OPENMPI, run
+from running import IMPI, MPICH, OPENMPI, run
 
 parametrize = pytest.mark.parametrize
 

@@ -4,7 +4,7 @@ really Fanlight's."""
 import pytest
 
 import running
-from running import ALL, IMPI, MPICH, MPICH_ABI, OPENMPI, run
+from running import IMPI, MPICH, OPENMPI, run
 
 # Why a call may be left to the MPI library in these runs.
 ALLOWED = {"a rule", "no bytes", "a communicator of one rank", "first calls on a communicator"}
@@ -81,16 +81,15 @@ def test_forced_algorithm_that_a_restriction_forbids_is_an_error(mpi, fanlight_o
     assert "recursive-doubling" in result.err and "fanlight" in result.err, str(result)
 
 
-@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
 @pytest.mark.parametrize("sabotage", ["barrier", "bcast", "reduce", "allreduce", "guard", "input", "allgather",
-                                      "alltoall", "gather", "scan"])
+                                      "alltoall", "gather", "scan", "nothing"])
 def test_the_program_sees_what_is_wrong(mpi, sabotage):
     """Red tests: with one operation made wrong on purpose the program must fail."""
-    operation = "allreduce" if sabotage in ("guard", "input") else sabotage
-    result = run(mpi, 2, f"collectives --plain --only={operation}" + (" --quick" if sabotage not in ("guard", "input") else ""),
-                 preload=False, preloads=(mpi.program("saboteur.so"),), settings={"SABOTAGE": sabotage})
-    assert not result.hung and result.code != 0, str(result)
-    assert f"WRONG {operation}" in result.err, str(result)
-    good = run(mpi, 2, f"collectives --plain --quick --only={operation}", preload=False,
-               preloads=(mpi.program("saboteur.so"),), settings={"SABOTAGE": "nothing"})
-    good.must_be_ok()
+    operation = "allreduce" if sabotage in ("guard", "input", "nothing") else sabotage
+    result = run(mpi, 2, f"collectives --plain --quick --only={operation}", preload=False,
+                 preloads=(mpi.program("saboteur.so"),), settings={"SABOTAGE": sabotage})
+    if sabotage == "nothing":
+        result.must_be_ok()
+    else:
+        assert not result.hung and result.code != 0 and f"WRONG {operation}" in result.err, str(result)
