@@ -35,7 +35,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgather);
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
-        ordinary(receive) && send != receive) [[likely]] {
+        ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
         s->group.run(d.plan, send, receive, nullptr);
@@ -47,7 +47,8 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
     const std::size_t bytes = all.bytes();
     all.count *= s->size;
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes || (send == receive && send && bytes)))
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes ||
+                      (bytes && wrongly_in_place(send, all.at(s->rank * receive_count)))))
         return call.pass(Reason::arguments);
     if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
@@ -75,7 +76,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     const bool is_root = s->rank == root;
     LastCall& last = s->last(Operation::gather);
     if (is_root ? same_call(last, send_count, send_type, receive_count, receive_type, root) && ordinary(send) &&
-                      ordinary(receive) && send != receive
+                      ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, root, last.decision->bytes))
                 : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
@@ -90,7 +91,8 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     std::size_t bytes = in_place ? 0 : own.bytes();
     if (is_root) {
         if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && (all.bytes() != bytes || (send == receive && send && bytes))) return call.pass(Reason::arguments);
+        if (!in_place && (all.bytes() != bytes || (bytes && wrongly_in_place(send, all.at(root * receive_count)))))
+            return call.pass(Reason::arguments);
         bytes = all.bytes();
         all.count *= s->size;
     }
@@ -125,7 +127,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     const bool is_root = s->rank == root;
     LastCall& last = s->last(Operation::scatter);
     if (is_root ? same_call(last, receive_count, receive_type, send_count, send_type, root) && ordinary(send) &&
-                      ordinary(receive) && send != receive
+                      ordinary(receive) && !wrongly_in_place(receive, place_of_block(send, root, last.decision->bytes))
                 : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
@@ -140,7 +142,8 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     std::size_t bytes = in_place ? 0 : own.bytes();
     if (is_root) {
         if (!acceptable(send, send_count, send_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && (all.bytes() != bytes || (send == receive && send && bytes))) return call.pass(Reason::arguments);
+        if (!in_place && (all.bytes() != bytes || (bytes && wrongly_in_place(receive, all.at(root * send_count)))))
+            return call.pass(Reason::arguments);
         bytes = all.bytes();
         all.count *= s->size;
     }

@@ -13,6 +13,19 @@ namespace fanlight {
 // A buffer of the fast path: an address of the program's.
 inline bool ordinary(const void* buffer) { return buffer != nullptr && buffer != MPI_IN_PLACE; }
 
+// A rank's own block given as input and, at its place, as output, without MPI_IN_PLACE.  MPI
+// forbids it, and MPICH's family says so; Open MPI takes it as MPI_IN_PLACE, and so do we.
+inline bool wrongly_in_place(const void* own, const void* place) {
+#if defined(OPEN_MPI)
+    return static_cast<void>(own), static_cast<void>(place), false;
+#else
+    return own == place;
+#endif
+}
+inline const void* place_of_block(const void* all, int rank, std::size_t bytes) {
+    return static_cast<const std::byte*>(all) + static_cast<std::size_t>(rank) * bytes;
+}
+
 // Some elements of a datatype at a place in memory.
 struct Elements {
     const void* memory = nullptr;

@@ -7,6 +7,7 @@
 
 #include "collective/activation.h"
 #include "collective/library.h"
+#include "collective/quiet.h"
 #include "collective/report.h"
 #include "collective/serving.h"
 #include "config/config.h"
@@ -132,7 +133,8 @@ void first_seen(MPI_Comm comm) {
 }
 
 void close() {
-    open.store(false, std::memory_order_relaxed);
+    if (!open.exchange(false)) return;
+    free_quiet_communicator();
     std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
     const std::unique_lock lock(table().mutex);
     gone.swap(table().all);

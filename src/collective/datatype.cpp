@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collective/library.h"
+#include "collective/quiet.h"
 
 namespace fanlight {
 
@@ -161,17 +162,6 @@ std::size_t batch(const Datatype& d, std::size_t count) {
 const Datatype* datatype(MPI_Datatype handle) {
     if (const Datatype* d = named_datatypes().find(handle)) return d;
     return derived(handle);
-}
-
-MPI_Comm quiet_communicator() {
-    static const MPI_Comm comm = [] {
-        MPI_Comm c = MPI_COMM_NULL;
-        // Not MPI_Comm_dup: it would call the copy functions of the program's attributes.
-        mpi().Comm_split(MPI_COMM_SELF, 0, 0, &c);
-        mpi().Comm_set_errhandler(c, MPI_ERRORS_RETURN);
-        return c;
-    }();
-    return comm;
 }
 
 bool packs_large() {

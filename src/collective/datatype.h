@@ -33,10 +33,6 @@ struct Datatype {
 // not committed.  Never raises an error of MPI's.
 const Datatype* datatype(MPI_Datatype);
 
-// A communicator of this rank alone, whose errors are returned: for questions to the MPI
-// library that may be wrong, for packing, and for its progress.
-MPI_Comm quiet_communicator();
-
 // `count` elements between their places in memory and packed bytes.
 void pack(const Datatype&, const void* memory, std::size_t count, std::byte* packed);
 void unpack(const Datatype&, const std::byte* packed, void* memory, std::size_t count);

@@ -4,23 +4,13 @@
 
 #include <csignal>
 
-#include "collective/datatype.h"
 #include "collective/library.h"
+#include "collective/quiet.h"
 
 namespace fanlight {
 
-namespace {
-
-// Any call into the MPI library that looks for messages lets it progress on all of them.
-void progress() {
-    int flag = 0;
-    mpi().Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, quiet_communicator(), &flag, MPI_STATUS_IGNORE);
-}
-
-}  // namespace
-
 void say(const std::string& message) {
-    const std::string line = "fanlight: " + message + "\n";
+    const std::string line = (message.starts_with("fanlight: ") ? "" : "fanlight: ") + message + "\n";
     // write(2): one line stays one line, also when all ranks speak at once.
     if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }

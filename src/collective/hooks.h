@@ -10,7 +10,7 @@ namespace fanlight {
 
 Waiter::Hooks waiting_hooks();
 
-// "fanlight: ..." on standard error, in one piece.
+// "fanlight: ..." on standard error, in one piece; the waiter's messages begin like that already.
 void say(const std::string&);
 
 // With FANLIGHT_VERBOSE, by rank 0 of the communicator alone.

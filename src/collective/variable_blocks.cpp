@@ -78,6 +78,10 @@ std::size_t offset_of(const BlockList& list, int rank) {
 }
 std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
 
+const void* own_place(const BlockList& list, int rank, const void* memory) {
+    return static_cast<const std::byte*>(memory) + list.distance[static_cast<std::size_t>(rank)];
+}
+
 template <class C, class D>
 bool same_arrays(const LastCall& last, const C* counts, const D* displacements, int size) {
     const auto n = static_cast<std::size_t>(size);
@@ -135,7 +139,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
-                      (send == receive && send && own.count)))
+                      (own.count && wrongly_in_place(send, own_place(list, s->rank, receive)))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgatherv, .blocks = list.bytes});
@@ -170,7 +174,9 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     BlockList list;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && own.bytes() != own_bytes(list, root)) return call.pass(Reason::arguments);
+    if (is_root && !in_place &&
+        (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(send, own_place(list, root, receive)))))
+        return call.pass(Reason::arguments);
     const Decision& d = decide_blindly(*s, Operation::gatherv, root);
     if (!d.algorithm) return call.pass(d.reason);
 
@@ -205,7 +211,9 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     BlockList list;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && own.bytes() != own_bytes(list, root)) return call.pass(Reason::arguments);
+    if (is_root && !in_place &&
+        (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(receive, own_place(list, root, send)))))
+        return call.pass(Reason::arguments);
     const Decision& d = decide_blindly(*s, Operation::scatterv, root);
     if (!d.algorithm) return call.pass(d.reason);
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "config/config.h"
+#include "execute/copy.h"
 
 namespace fanlight {
 
@@ -136,12 +137,13 @@ void Group::meet() {
 
 // A lane may be used again when every member has read all that it wanted of the operation
 // that used it before.
-void Group::wait_for_lane(const char* name) {
-    if (sequence_ < lanes_.lanes()) {
+void Group::wait_for_lane(bool stages, const char* name) {
+    const std::uint64_t ahead = stages ? lanes_.areas() : lanes_.lanes();
+    if (sequence_ < ahead) {
         if (sequence_ == 0) meet();
         return;
     }
-    const std::uint64_t needed = sequence_ + 1 - lanes_.lanes();
+    const std::uint64_t needed = sequence_ + 1 - ahead;
     if (all_done_ >= needed) return;
     std::uint64_t least = sequence_;
     for (int r = 0; r < size_; ++r) {
@@ -156,19 +158,40 @@ void Group::wait_for_lane(const char* name) {
     all_done_ = least;
 }
 
-void Group::read_direct(int peer, std::uint64_t address, std::byte* to, std::size_t bytes, const char* name) {
+void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes, const char* name) {
     const pid_t pid = pids_[static_cast<std::size_t>(peer)];
     while (bytes > 0) {
-        iovec here{to, bytes};
-        iovec there{reinterpret_cast<void*>(address), bytes};
-        const ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+        const iovec mine{here, bytes};
+        const iovec theirs{reinterpret_cast<void*>(there), bytes};
+        const ssize_t n = way == Way::read ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
+                                           : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
         if (n <= 0) {
             if (n < 0 && errno == EINTR) continue;
             lost(peer, name, n < 0 ? errno : EFAULT);
         }
-        to += n;
-        address += static_cast<std::uint64_t>(n);
+        here += n;
+        there += static_cast<std::uint64_t>(n);
         bytes -= static_cast<std::size_t>(n);
+    }
+}
+
+// Piece by piece, each combined while it is still in this core's own cache.
+void Group::read_and_combine(const BoundStep& s, std::uint64_t there, std::byte* to, const std::byte* operand,
+                             std::size_t element, const Combiner* combiner, const char* name) {
+    const Operands apply{combiner};
+    const std::size_t piece = std::max(cached_piece / element, std::size_t{1}) * element;
+    if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
+    for (std::size_t i = 0; i < s.bytes; i += piece) {
+        const std::size_t n = std::min(piece, s.bytes - i);
+        if (s.fused != Order::overwrite) {
+            copy_once(Way::read, s.peer, to + i, there + i, n, name);
+            if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
+            else apply(to + i, operand + i, to + i, n);
+        } else {
+            copy_once(Way::read, s.peer, piece_.data(), there + i, n, name);
+            if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
+            else apply(to + i, piece_.data(), to + i, n);
+        }
     }
 }
 
@@ -186,37 +209,57 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
 
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const char* name) {
-    wait_for_lane(name);
+    wait_for_lane(schedule.stages, name);
     const std::uint64_t sequence = sequence_;
     std::byte* const segment = lanes_.base();
     std::byte* const lane = lanes_.lane(sequence);
+    std::byte* const staging = lanes_.staging(sequence, rank_);
     if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const base[] = {const_cast<std::byte*>(input), output, scratch_.data()};
     const auto at = [&](Buffer buffer, std::size_t offset) { return base[static_cast<int>(buffer)] + offset; };
+    const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
+    const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
+    const auto address = [](const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); };
     const Operands apply{combiner};
 
     for (const BoundStep& s : schedule.steps) {
         switch (s.kind) {
-            case StepKind::put: {
+            case BoundKind::post: {
+                Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                // What is combined with the bytes that come is read by this rank.
+                post.address = s.order == Order::overwrite ? address(at(s.to_buffer, s.to)) : 0;
+                store(post.flag, flag_of(sequence, s.message, Place::direct));
+                break;
+            }
+            case BoundKind::put: {
                 auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
                 if (s.acknowledged) {
                     // The cell and its staging hold message j - depth until that was taken.
-                    const auto& ack = *reinterpret_cast<std::uint64_t*>(lane + s.ack);
-                    const std::uint64_t needed = (sequence << 18) + s.message + 1 - static_cast<std::uint64_t>(lanes_.depth());
-                    waiter_(s.peer, name, [&] { return load(ack) >= needed; });
+                    const auto& channel = channel_of(s);
+                    const std::uint64_t needed = taken(s.message + 1 - static_cast<std::uint64_t>(lanes_.depth()));
+                    waiter_(s.peer, name, [&] { return load(channel.taken) >= needed; });
                 }
-                if (s.bytes > 0) {
-                    if (s.place == Place::inlined) {
-                        std::memcpy(cell->payload, at(s.from_buffer, s.from), s.bytes);
-                    } else {
-                        std::memcpy(lane + s.staging, at(s.from_buffer, s.from), s.bytes);
-                        cell->where = static_cast<std::uint64_t>(lane - segment) + s.staging;
-                    }
+                std::byte* from = at(s.from_buffer, s.from);
+                if (s.place == Place::direct) {
+                    const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                    waiter_(s.peer, name, [&] { return flag_names(load(post.flag), sequence, s.message); });
+                    if (post.address) copy_once(Way::write, s.peer, from, post.address, s.bytes, name);
+                    else cell->where = address(from);
+                } else if (s.place == Place::staged) {
+                    std::memcpy(staging + s.staging, from, s.bytes);
+                    cell->where = static_cast<std::uint64_t>(staging - segment) + s.staging;
+                } else if (s.bytes > 0) {
+                    std::memcpy(cell->payload, from, s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.message, s.place));
                 break;
             }
-            case StepKind::offer: {
+            case BoundKind::settle: {
+                const Channel& channel = channel_of(s);
+                waiter_(s.peer, name, [&] { return load(channel.taken) >= taken(s.message + 1); });
+                break;
+            }
+            case BoundKind::offer: {
                 auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
                 if (s.bytes > 0) {
                     const std::byte* from = at(s.from_buffer, s.from);
@@ -225,34 +268,34 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
                         std::memcpy(cell->payload, from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload - segment);
                     } else if (s.place == Place::staged) {
-                        std::memcpy(lane + s.staging, from, s.bytes);
-                        where = static_cast<std::uint64_t>(lane - segment) + s.staging;
+                        std::memcpy(staging + s.staging, from, s.bytes);
+                        where = static_cast<std::uint64_t>(staging - segment) + s.staging;
                     } else {
-                        where = reinterpret_cast<std::uint64_t>(from);
+                        where = address(from);
                     }
                     cell->where = where - s.from;
                 }
                 store(cell->flag, flag_of(sequence, s.message, s.place));
                 break;
             }
-            case StepKind::arrive: {
+            case BoundKind::arrive: {
                 const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
                 waiter_(s.peer, name, [&] { return flag_names(load(cell->flag), sequence, s.message); });
-                if (s.bytes > 0) {
+                note_done(s.peer, sequence);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (s.place == Place::direct) {
+                    if (s.order != Order::overwrite)
+                        read_and_combine(s, cell->where, to, nullptr, schedule.element, combiner, name);
+                } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload : segment + cell->where;
-                    std::byte* to = at(s.to_buffer, s.to);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
                     else if (s.order == Order::before) apply(from, to, to, s.bytes);
                     else apply(to, from, to, s.bytes);
                 }
-                if (s.acknowledged) {
-                    auto& ack = *reinterpret_cast<std::uint64_t*>(lane + s.ack);
-                    store(ack, (sequence << 18) + s.message + 1);
-                }
-                note_done(s.peer, sequence);
+                if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
                 break;
             }
-            case StepKind::get: {
+            case BoundKind::get: {
                 const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
                 std::uint64_t flag;
                 waiter_(s.peer, name, [&] { return flag_names(flag = load(cell->flag), sequence, s.message); });
@@ -260,43 +303,28 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
-                if (place_of(flag) != Place::direct) {
-                    const std::byte* from = segment + cell->where + s.from;
-                    if (s.fused == Order::before) apply(operand, from, to, s.bytes);
-                    else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
-                    else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
-                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                    else apply(to, from, to, s.bytes);
+                if (place_of(flag) == Place::direct) {
+                    const std::uint64_t from = cell->where + s.from;
+                    if (s.order == Order::overwrite && s.fused == Order::overwrite)
+                        copy_once(Way::read, s.peer, to, from, s.bytes, name);
+                    else read_and_combine(s, from, to, operand, schedule.element, combiner, name);
                     break;
                 }
-                const std::uint64_t from = cell->where + s.from;
-                if (s.order == Order::overwrite && s.fused == Order::overwrite) {
-                    read_direct(s.peer, from, to, s.bytes, name);
-                    break;
-                }
-                const std::size_t piece = std::max(cached_piece / schedule.element, std::size_t{1}) * schedule.element;
-                if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
-                for (std::size_t i = 0; i < s.bytes; i += piece) {
-                    const std::size_t n = std::min(piece, s.bytes - i);
-                    if (s.fused != Order::overwrite) {
-                        read_direct(s.peer, from + i, to + i, n, name);
-                        if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
-                        else apply(to + i, operand + i, to + i, n);
-                    } else {
-                        read_direct(s.peer, from + i, piece_.data(), n, name);
-                        if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
-                        else apply(to + i, piece_.data(), to + i, n);
-                    }
-                }
+                const std::byte* from = segment + cell->where + s.from;
+                if (s.fused == Order::before) apply(operand, from, to, s.bytes);
+                else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
+                else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                else apply(to, from, to, s.bytes);
                 break;
             }
-            case StepKind::copy: {
+            case BoundKind::copy: {
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
-                if (from != to && s.bytes > 0) std::memmove(to, from, s.bytes);
+                if (from != to && s.bytes > 0) copy_bytes(to, from, s.bytes);
                 break;
             }
-            case StepKind::combine: {
+            case BoundKind::combine: {
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.bytes == 0) break;
@@ -312,7 +340,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     if (schedule.has_direct_offers) {
         // The bytes are ours until the readers have read them.
         for (const BoundStep& s : schedule.steps)
-            if (s.kind == StepKind::offer && s.place == Place::direct)
+            if (s.kind == BoundKind::offer && s.place == Place::direct)
                 for (std::uint32_t i = 0; i < s.readers; ++i) {
                     const int reader = schedule.readers[s.first_reader + i];
                     std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];

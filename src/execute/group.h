@@ -79,9 +79,13 @@ private:
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
     void meet();
-    void wait_for_lane(const char* name);
-    void read_direct(int peer, std::uint64_t address, std::byte* to, std::size_t bytes,
-                     const char* name);
+    void wait_for_lane(bool stages, const char* name);
+    enum class Way { read, write };
+    // `bytes` between `here` and the peer's `there`.
+    void copy_once(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes,
+                   const char* name);
+    void read_and_combine(const BoundStep&, std::uint64_t there, std::byte* to, const std::byte* operand,
+                          std::size_t element, const Combiner*, const char* name);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {

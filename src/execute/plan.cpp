@@ -12,11 +12,7 @@ namespace {
 constexpr std::size_t line = 64;
 std::size_t lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
-Place place_of_put(std::size_t bytes) {
-    return bytes <= Cell::payload_bytes ? Place::inlined : Place::staged;
-}
-
-Place place_of_offer(std::size_t bytes, const BindOptions& options) {
+Place place_of(std::size_t bytes, const BindOptions& options) {
     if (bytes <= Cell::payload_bytes) return Place::inlined;
     if (options.single_copy && bytes >= options.single_copy_from) return Place::direct;
     return Place::staged;
@@ -30,7 +26,7 @@ public:
     Staging(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options)
         : depth_(static_cast<std::size_t>(lanes.depth())) {
         for (const Step& s : schedule.steps) {
-            if (s.kind == StepKind::put && place_of_put(s.bytes) == Place::staged) {
+            if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {
                 Slot& slot = slot_of(s.peer);
                 slot.bytes = std::max(slot.bytes, s.bytes);
             } else if (s.kind == StepKind::put) {
@@ -41,7 +37,7 @@ public:
         for (const Step& s : schedule.steps)
             if (s.kind == StepKind::offer)
                 offers_[static_cast<std::size_t>(s.offer)] =
-                    place_of_offer(s.bytes, options) == Place::staged ? take(s.bytes) : 0;
+                    place_of(s.bytes, options) == Place::staged ? take(s.bytes) : 0;
         counts_.clear();
     }
     // The place of the next put to this peer, in the order of the schedule.
@@ -93,12 +89,6 @@ private:
     std::vector<std::pair<int, std::size_t>> counts_;
 };
 
-// get overwrites X, the next step combines Y into that same X: one pass instead of two.
-bool fusible(const Step& get, const Step& next) {
-    return get.kind == StepKind::get && get.order == Order::overwrite && get.bytes > 0 &&
-           next.kind == StepKind::combine && next.to == get.to && next.bytes == get.bytes;
-}
-
 }  // namespace
 
 Staged staged_by(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
@@ -106,42 +96,49 @@ Staged staged_by(const Schedule& schedule, const SharedLanes& lanes, const BindO
     return {staging.total(), staging.longest()};
 }
 
-BoundSchedule bind(const Schedule& schedule, int rank, std::size_t element,
-                   const SharedLanes& lanes, const BindOptions& options) {
-    if (schedule.offers > SharedLanes::offers_per_operation)
-        throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
-                               " offers; the shared transport has cells for " +
-                               std::to_string(SharedLanes::offers_per_operation));
-    Staging staging(schedule, lanes, options);
-    if (staging.total() > lanes.staging_bytes())
-        throw std::logic_error("a schedule that stages " + std::to_string(staging.total()) +
-                               " bytes at once; there is room for " +
-                               std::to_string(lanes.staging_bytes()));
-    const auto depth = static_cast<std::size_t>(lanes.depth());
-    Counter puts, arrives, arrives_total;
-    for (const Step& s : schedule.steps)
-        if (s.kind == StepKind::arrive) ++arrives_total[s.peer];
+namespace {
 
-    BoundSchedule bound;
-    bound.readers = schedule.readers;
-    bound.element = element;
-    bound.scratch_bytes = schedule.scratch_bytes;
-    bound.steps.reserve(schedule.steps.size());
-
-    // Within a round whatever lets others go on comes first.
-    std::vector<Step> steps;
-    for (std::size_t r = 0; r < schedule.rounds(); ++r) {
-        const auto round = schedule.round(r);
-        const std::size_t begin = steps.size();
-        steps.insert(steps.end(), round.begin(), round.end());
-        std::stable_partition(steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end(),
-                              [](const Step& s) { return s.kind == StepKind::put || s.kind == StepKind::offer; });
+class Binder {
+public:
+    Binder(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options)
+        : schedule_(schedule), rank_(rank), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
+          depth_(static_cast<std::size_t>(lanes.depth())) {
+        if (schedule.offers > SharedLanes::offers_per_operation)
+            throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
+                                   " offers; the shared transport has cells for " +
+                                   std::to_string(SharedLanes::offers_per_operation));
+        if (staging_.total() > lanes.staging_bytes())
+            throw std::logic_error("a schedule that stages " + std::to_string(staging_.total()) +
+                                   " bytes at once; there is room for " +
+                                   std::to_string(lanes.staging_bytes()));
+        for (const Step& s : schedule.steps)
+            if (s.kind == StepKind::arrive) ++arrives_total_[s.peer];
     }
 
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        const Step& s = steps[i];
+    BoundSchedule bind() {
+        bound_.readers = schedule_.readers;
+        bound_.scratch_bytes = schedule_.scratch_bytes;
+        bound_.stages = staging_.total() > 0;
+        bound_.steps.reserve(schedule_.steps.size());
+        for (std::size_t r = 0; r < schedule_.rounds(); ++r) {
+            const auto round = schedule_.round(r);
+            // Within a round whatever lets others go on comes first.
+            posts(round);
+            for (const Step& s : round)
+                if (s.kind == StepKind::offer) offer(s);
+            for (const Step& s : round)
+                if (s.kind == StepKind::put) put(s);
+            for (const Step& s : round)
+                if (s.kind != StepKind::offer && s.kind != StepKind::put) add(s);
+            settles();
+        }
+        return std::move(bound_);
+    }
+
+private:
+    BoundStep& next(BoundKind kind, const Step& s) {
         BoundStep b{};
-        b.kind = s.kind;
+        b.kind = kind;
         b.order = s.order;
         b.from_buffer = s.from.buffer;
         b.to_buffer = s.to.buffer;
@@ -150,51 +147,113 @@ BoundSchedule bind(const Schedule& schedule, int rank, std::size_t element,
         b.from = s.from.offset;
         b.to = s.to.offset;
         b.bytes = s.bytes;
-        switch (s.kind) {
-            case StepKind::put: {
-                const std::size_t j = puts[s.peer]++;
-                b.message = static_cast<std::uint32_t>(j);
-                b.cell = lanes.put_cell(rank, s.peer, j);
-                b.place = place_of_put(s.bytes);
-                b.staging = lanes.staging(rank) + staging.next_put(s.peer);
-                b.acknowledged = j >= depth;  // must wait for the cell
-                b.ack = lanes.ack(s.peer, rank);
-                break;
-            }
-            case StepKind::arrive: {
-                const std::size_t j = arrives[s.peer]++;
-                b.message = static_cast<std::uint32_t>(j);
-                b.cell = lanes.put_cell(s.peer, rank, j);
-                b.place = place_of_put(s.bytes);
-                b.acknowledged = arrives_total[s.peer] > depth;
-                b.ack = lanes.ack(rank, s.peer);
-                break;
-            }
-            case StepKind::offer:
-                b.message = static_cast<std::uint32_t>(s.offer);
-                b.cell = lanes.offer_cell(rank, s.offer);
-                b.place = place_of_offer(s.bytes, options);
-                b.staging = lanes.staging(rank) + staging.offer(s.offer);
-                b.first_reader = s.first_reader;
-                b.readers = s.readers;
-                bound.has_direct_offers |= b.place == Place::direct;
-                break;
-            case StepKind::get:
-                b.message = static_cast<std::uint32_t>(s.offer);
-                b.cell = lanes.offer_cell(s.peer, s.offer);
-                if (i + 1 < steps.size() && fusible(s, steps[i + 1])) {
-                    b.fused = steps[i + 1].order;
-                    b.operand_buffer = steps[i + 1].from.buffer;
-                    b.operand = steps[i + 1].from.offset;
-                    ++i;
-                }
-                break;
-            case StepKind::copy:
-            case StepKind::combine:
-                break;
-        }
-        bound.steps.push_back(b);
+        return bound_.steps.emplace_back(b);
     }
+
+    void posts(std::span<const Step> round) {
+        Counter seen = arrives_, in_round;
+        for (const Step& s : round)
+            if (s.kind == StepKind::arrive) {
+                const std::size_t j = seen[s.peer]++;
+                if (place_of(s.bytes, options_) != Place::direct) continue;
+                if (++in_round[s.peer] > Channel::posts)
+                    throw std::logic_error("a round with more than " + std::to_string(Channel::posts) +
+                                           " long puts from one rank");
+                BoundStep& b = next(BoundKind::post, s);
+                b.message = static_cast<std::uint32_t>(j);
+                b.channel = lanes_.channel(rank_, s.peer);
+            }
+    }
+
+    void offer(const Step& s) {
+        BoundStep& b = next(BoundKind::offer, s);
+        b.message = static_cast<std::uint32_t>(s.offer);
+        b.cell = lanes_.offer_cell(rank_, s.offer);
+        b.place = place_of(s.bytes, options_);
+        b.staging = staging_.offer(s.offer);
+        b.first_reader = s.first_reader;
+        b.readers = s.readers;
+        bound_.has_direct_offers |= b.place == Place::direct;
+    }
+
+    void put(const Step& s) {
+        const std::size_t j = puts_[s.peer]++;
+        BoundStep& b = next(BoundKind::put, s);
+        b.message = static_cast<std::uint32_t>(j);
+        b.cell = lanes_.put_cell(rank_, s.peer, j);
+        b.place = place_of(s.bytes, options_);
+        b.staging = staging_.next_put(s.peer);
+        b.acknowledged = j >= depth_;  // must wait for the cell
+        b.channel = lanes_.channel(s.peer, rank_);
+        if (b.place == Place::direct) long_puts_.push_back(b);
+    }
+
+    // A long put's source may be changed again as soon as its round has ended.
+    void settles() {
+        for (BoundStep b : long_puts_) {
+            b.kind = BoundKind::settle;
+            bound_.steps.push_back(b);
+        }
+        long_puts_.clear();
+    }
+
+    void add(const Step& s) {
+        switch (s.kind) {
+            case StepKind::arrive: {
+                const std::size_t j = arrives_[s.peer]++;
+                BoundStep& b = next(BoundKind::arrive, s);
+                b.message = static_cast<std::uint32_t>(j);
+                b.cell = lanes_.put_cell(s.peer, rank_, j);
+                b.place = place_of(s.bytes, options_);
+                b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
+                b.channel = lanes_.channel(rank_, s.peer);
+                break;
+            }
+            case StepKind::get: {
+                BoundStep& b = next(BoundKind::get, s);
+                b.message = static_cast<std::uint32_t>(s.offer);
+                b.cell = lanes_.offer_cell(s.peer, s.offer);
+                break;
+            }
+            case StepKind::combine:
+                if (fuses(s)) break;
+                next(BoundKind::combine, s);
+                break;
+            default:
+                next(BoundKind::copy, s);
+        }
+    }
+
+    // A get that overwrites X and the combine of Y into that same X after it are one pass.
+    bool fuses(const Step& s) {
+        if (bound_.steps.empty()) return false;
+        BoundStep& get = bound_.steps.back();
+        if (get.kind != BoundKind::get || get.order != Order::overwrite || get.fused != Order::overwrite ||
+            get.bytes == 0 || get.bytes != s.bytes || get.to_buffer != s.to.buffer || get.to != s.to.offset)
+            return false;
+        get.fused = s.order;
+        get.operand_buffer = s.from.buffer;
+        get.operand = s.from.offset;
+        return true;
+    }
+
+    const Schedule& schedule_;
+    const int rank_;
+    const SharedLanes& lanes_;
+    const BindOptions& options_;
+    Staging staging_;
+    const std::size_t depth_;
+    Counter puts_, arrives_, arrives_total_;
+    std::vector<BoundStep> long_puts_;  // of the current round
+    BoundSchedule bound_;
+};
+
+}  // namespace
+
+BoundSchedule bind(const Schedule& schedule, int rank, std::size_t element, const SharedLanes& lanes,
+                   const BindOptions& options) {
+    BoundSchedule bound = Binder(schedule, rank, lanes, options).bind();
+    bound.element = element;
     return bound;
 }
 

@@ -18,23 +18,30 @@
 
 namespace fanlight {
 
+// The steps of the language, and what the shared transport adds for long puts.
+enum class BoundKind : std::uint8_t {
+    post,    // tell the writer of a long put where it may write
+    put, arrive, offer, get, copy, combine,
+    settle,  // end of a round with long puts: wait until the reader has taken it
+};
+
 struct BoundStep {
-    StepKind kind;
+    BoundKind kind;
     Order order;
     Buffer from_buffer;
     Buffer to_buffer;
     // get: the combine that follows it, fused: to = got (+) operand or operand (+) got.
     Order fused;
     Buffer operand_buffer;
-    Place place;            // put, arrive: by length; offer: inlined, staged or direct
-    bool acknowledged;      // put, arrive: on a channel with more puts than cells
+    Place place;            // put, arrive, offer: by length
+    bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     std::int32_t peer;
     std::uint32_t message;  // number in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
     std::size_t cell;       // from the lane's start
-    std::size_t staging;    // put, offer (mine), arrive (the peer's): from the lane's start
-    std::size_t ack;        // from the lane's start
+    std::size_t staging;    // put, offer: from the start of this rank's area
+    std::size_t channel;    // put, settle: the peer's; post, arrive: mine; from the lane's start
 };
 
 struct BoundSchedule {
@@ -42,12 +49,13 @@ struct BoundSchedule {
     std::vector<int> readers;
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
+    bool stages = false;
     bool has_direct_offers = false;
 };
 
 struct BindOptions {
     bool single_copy = false;
-    std::size_t single_copy_from = 0;  // offers of so many bytes are read directly
+    std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
 };
 
 // What a rank stages in one run of its schedule, in bytes.

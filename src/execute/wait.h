@@ -76,7 +76,13 @@ private:
         int ended = -1;                // a member that was found to have ended
         std::int64_t ended_ns = 0;     // when it was found
     };
-    static void pause() { __builtin_ia32_pause(); }
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+    }
     void relax(State&, int peer, const char* what);
     void look(State&, int peer, const char* what, std::int64_t now_ns);
     void report(State&, int peer, const char* what, std::int64_t now_ns);

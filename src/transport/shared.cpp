@@ -8,20 +8,19 @@ std::size_t pages(std::size_t bytes) { return (bytes + page - 1) / page * page; 
 }  // namespace
 
 SharedLanes::SharedLanes(std::byte* base, int size) : base_(base), size_(static_cast<std::size_t>(size)) {
-    lanes_ = 8;
-    // The put cells grow with the square of the ranks: shallower channels for many.
+    // What grows with the square of the ranks is kept smaller for many.
+    lanes_ = size <= 16 ? 32 : size <= 32 ? 16 : 8;
     depth_ = size <= 16 ? 4 : 2;
+    areas_ = 8;
     staging_bytes_ = size <= 32 ? 64 * 1024 : 32 * 1024;
     puts_ = size_ * offers_per_operation * sizeof(Cell);
-    acks_ = puts_ + size_ * size_ * static_cast<std::size_t>(depth_) * sizeof(Cell);
-    staging_ = pages(acks_ + size_ * size_ * 64);
-    lane_bytes_ = pages(staging_ + size_ * staging_bytes_);
+    channels_ = puts_ + size_ * size_ * static_cast<std::size_t>(depth_) * sizeof(Cell);
+    lane_bytes_ = channels_ + size_ * size_ * sizeof(Channel) + skew;
     first_lane_ = pages(size_ * sizeof(Member));
+    first_area_ = pages(first_lane_ + lanes_ * lane_bytes_);
+    bytes_ = pages(first_area_ + areas_ * size_ * (staging_bytes_ + skew));
 }
 
-std::size_t SharedLanes::bytes(int size) {
-    const SharedLanes l(nullptr, size);
-    return l.first_lane_ + l.lanes_ * l.lane_bytes_;
-}
+std::size_t SharedLanes::bytes(int size) { return SharedLanes(nullptr, size).bytes_; }
 
 }  // namespace fanlight

@@ -4,9 +4,10 @@
 //
 //   offer cell (rank, k)     the k-th offer of a rank in an operation, read by many
 //   put cell (from, to, j)   the j-th put of one rank to another; j mod depth() picks the cell
-//   ack (reader, writer)     how many puts of `writer` the reader has taken; only written on
-//                            channels with more puts in an operation than cells
-//   staging (rank)           payloads that are too long for a cell
+//   channel (reader, writer) what the reader of puts tells their writer: how many it has taken
+//                            (only where the writer must know), where long ones may be written
+//   staging (rank)           payloads that are too long for a cell; of these there are fewer
+//                            areas than lanes, and operation s uses area s mod areas()
 //
 // A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
 // carry the operation's number.  A lane is used again when every member is known to have read
@@ -26,7 +27,8 @@ namespace fanlight {
 enum class Place : std::uint64_t {
     inlined,  // in the cell itself
     staged,   // in the segment: `where` is the distance from its start
-    direct,   // in the owner's private memory: `where` is the address there
+    direct,   // in private memory.  Offer: `where` is the address at its owner.  Put: the writer
+              // has written it into the reader's memory, or the reader reads it (see Channel)
 };
 
 // 128 bytes apart, since processors fetch lines in pairs.
@@ -48,6 +50,20 @@ inline void store(std::uint64_t& word, std::uint64_t value) {
     std::atomic_ref(word).store(value, std::memory_order_release);
 }
 
+// A long put goes from private memory to private memory.  At the start of the round the reader
+// posts the address at which it wants it, and the writer writes it there; or it posts none,
+// since it combines what comes, and reads from the address that the cell then names.  Its
+// acknowledgement ends the writer's round in both cases.
+struct alignas(128) Channel {
+    static constexpr int posts = 4;
+    std::uint64_t taken;
+    struct Post {
+        std::uint64_t flag;
+        std::uint64_t address;
+    } post[posts];
+};
+static_assert(sizeof(Channel) == 128);
+
 // A flag names the operation, the message's number in it, and where the payload is.
 inline std::uint64_t flag_of(std::uint64_t sequence, std::uint64_t message, Place place) {
     return (((sequence << 18) + message + 1) << 2) | static_cast<std::uint64_t>(place);
@@ -66,6 +82,7 @@ public:
     static std::size_t bytes(int size);
 
     std::uint64_t lanes() const { return lanes_; }
+    std::uint64_t areas() const { return areas_; }
     int depth() const { return depth_; }
     std::size_t staging_bytes() const { return staging_bytes_; }
 
@@ -80,11 +97,13 @@ public:
     std::size_t put_cell(int from, int to, std::size_t j) const {
         return puts_ + ((static_cast<std::size_t>(from) * size_ + static_cast<std::size_t>(to)) * static_cast<std::size_t>(depth_) + j % static_cast<std::size_t>(depth_)) * sizeof(Cell);
     }
-    std::size_t ack(int reader, int writer) const {
-        return acks_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * 64;
+    std::size_t channel(int reader, int writer) const {
+        return channels_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * sizeof(Channel);
     }
-    std::size_t staging(int rank) const {
-        return staging_ + static_cast<std::size_t>(rank) * staging_bytes_;
+
+    // Where a rank stages in this operation.
+    std::byte* staging(std::uint64_t sequence, int rank) const {
+        return base_ + first_area_ + ((sequence & (areas_ - 1)) * size_ + static_cast<std::size_t>(rank)) * (staging_bytes_ + skew);
     }
 
     // One line for each member.
@@ -95,11 +114,14 @@ public:
     Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
 
 private:
+    // So that the same place of all lanes does not fall into the same set of a cache.
+    static constexpr std::size_t skew = 5 * 128;
+
     std::byte* base_;
     std::size_t size_;
-    std::uint64_t lanes_;
+    std::uint64_t lanes_, areas_;
     int depth_;
-    std::size_t staging_bytes_, puts_, acks_, staging_, lane_bytes_, first_lane_;
+    std::size_t staging_bytes_, puts_, channels_, lane_bytes_, first_lane_, first_area_, bytes_;
 };
 
 }  // namespace fanlight

@@ -76,9 +76,16 @@ def test_a_rank_enters_a_minute_late(mpi, fanlight_only, long):
     late(mpi, 60, 30)
 
 
+@parametrize("settings", [{}, {"MPIR_CVAR_CH4_CMA_ENABLE": 0, "OMPI_MCA_smsc": "^cma"}], ids=["", "no-cma"])
 @parametrize("ranks", [2, 3])
-def test_a_rank_owes_its_peer_a_large_send(mpi, ranks, plain):
-    run(mpi, ranks, "owed_send", preload=not plain, timeout=40).must_be_ok()
+def test_a_rank_owes_its_peer_a_large_send(mpi, ranks, settings, plain):
+    """Where the receiver cannot fetch the data by itself the sender must help."""
+    run(mpi, ranks, "owed_send", preload=not plain, settings=settings, timeout=40).must_be_ok()
+
+
+@parametrize("ranks", [2, 3])
+def test_a_rank_is_reached_into_while_it_waits(mpi, ranks, plain):
+    run(mpi, ranks, "owed_access", preload=not plain, timeout=40).must_be_ok()
 
 
 def test_invalid_arguments(mpi, plain, fanlight_only):

@@ -45,7 +45,7 @@ def test_large(mpi, ranks, plain):
 
 @pytest.mark.parametrize("settings", [
     {"SINGLE_COPY": "off"}, {"SINGLE_COPY": "off", "PIECE": "4K"}, {"SINGLE_COPY_FROM": 1}, {"START_AFTER": 16},
-    {"WAIT": "sleep"}, {"CORES": 16}], ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
+    {"WAIT": "sleep"}], ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3), (IMPI, 4)], ids=str)
 def test_settings(mpi, ranks, settings, plain, fanlight_only):
     collectives(mpi, ranks, plain, "--quick", settings)

@@ -1,0 +1,25 @@
+// Everybody puts its block to the root.
+//
+// Cost: a + n b in one round where the memory bears P - 1 writers; the root copies its own
+// block meanwhile.  For long blocks, which the writers' cores then move instead of the root's.
+// Source: RMA trees II (linear), turned round.  Any number of ranks.
+#include "algorithms/peers.h"
+
+namespace fanlight::gather_algorithms {
+
+Schedule all_write_root(const Problem& problem) {
+    Builder b(problem);
+    const Block own = problem.block(problem.rank);
+    if (problem.rank == problem.root) {
+        b.copy(input(), output(own.offset), own.bytes);
+        for (int peer : others(problem)) {
+            const Block theirs = problem.block(peer);
+            b.arrive(peer, output(theirs.offset), theirs.bytes);
+        }
+    } else {
+        b.put(problem.root, input(), output(own.offset), own.bytes);
+    }
+    return b.finish();
+}
+
+}  // namespace fanlight::gather_algorithms
