@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "collective/mpi_header.h"
+#include "collective/quiet.h"
 #include "collective/reason.h"
 
 namespace fanlight {
@@ -21,7 +22,10 @@ public:
     // Null while the MPI library serves this communicator; `reason` says why.  To be called
     // once at every collective call: on the same call of all ranks it becomes a group.
     Serving* serving(Reason& reason) {
-        if (serving_) [[likely]] return serving_.get();
+        if (serving_) [[likely]] {
+            if (++served_ % served_per_progress == 0) [[unlikely]] progress();
+            return serving_.get();
+        }
         return count(reason);
     }
     MPI_Comm handle() const { return handle_; }
@@ -29,11 +33,15 @@ public:
     bool served() const { return serving_ != nullptr; }
 
 private:
+    // A rank whose calls never wait long must let the MPI library progress nevertheless: another
+    // one may wait for it inside of MPI.
+    static constexpr std::uint32_t served_per_progress = 64;
+
     Serving* count(Reason&);
-    void activate();
 
     MPI_Comm handle_;
     int rank_, size_;
+    std::uint32_t served_ = 0;
     Reason reason_;
     std::int64_t calls_left_;
     std::unique_ptr<Serving> serving_;

@@ -48,6 +48,16 @@ void progress() {
     mpi().Test(&q.pending, &flag, MPI_STATUS_IGNORE);
 }
 
+void progress_before_test() {
+    bool serves;
+    {
+        Quiet& q = quiet();
+        const std::scoped_lock lock(q.mutex);
+        serves = q.comm != MPI_COMM_NULL;
+    }
+    if (serves) progress();
+}
+
 void free_quiet_communicator() {
     Quiet& q = quiet();
     const std::scoped_lock lock(q.mutex);

@@ -12,10 +12,6 @@
 
 namespace fanlight {
 
-#ifdef __SSE2__
-
-namespace {
-
 std::size_t own_cache() {
     static const std::size_t bytes = [] {
         const long l2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -23,6 +19,10 @@ std::size_t own_cache() {
     }();
     return bytes;
 }
+
+#ifdef __SSE2__
+
+namespace {
 
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::size_t head = (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64;

@@ -16,9 +16,6 @@ namespace fanlight {
 
 namespace {
 
-// Read through and combined while it is still in the core's own cache.
-constexpr std::size_t cached_piece = 128 * 1024;
-
 // A piece that is staged: long enough to hide the flags, short enough that copying in and
 // copying out overlap.
 constexpr std::size_t default_staged_piece = 16 * 1024;
@@ -179,6 +176,8 @@ void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, s
 void Group::read_and_combine(const BoundStep& s, std::uint64_t there, std::byte* to, const std::byte* operand,
                              std::size_t element, const Combiner* combiner, const char* name) {
     const Operands apply{combiner};
+    // Smaller pieces cost more system calls, larger ones leave the cache: measured.
+    const std::size_t cached_piece = own_cache() / 8;
     const std::size_t piece = std::max(cached_piece / element, std::size_t{1}) * element;
     if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
     for (std::size_t i = 0; i < s.bytes; i += piece) {

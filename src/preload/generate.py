@@ -11,6 +11,10 @@ import sys
 from dataclasses import dataclass
 
 
+# What comes before the MPI library's function.
+FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();"}
+
+
 @dataclass
 class Parameter:
     type: str  # "const void *", "COUNT", ...
@@ -49,7 +53,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|counted|finalize)\s+(\w+)\((.*)\)", line)
+            match = re.fullmatch(r"(served|counted|tested|finalize)\s+(\w+)\((.*)\)", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
@@ -102,8 +106,8 @@ def c_wrapper(f, large):
     arguments = [p.name for p in f.parameters]
     lines = [f"int {name}({declaration}) {{",
              f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
-    if f.kind == "finalize":
-        lines += ["    fanlight::finalize();", f"    return next.get()({', '.join(arguments)});", "}"]
+    if f.kind in FIRST:
+        lines += [f"    {FIRST[f.kind]}", f"    return next.get()({', '.join(arguments)});", "}"]
         return "\n".join(lines)
     lines.append(f'    fanlight::Call call("{f.operation}", comm);')
     if f.kind == "served":
@@ -142,8 +146,8 @@ def fortran_wrapper(f):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08",
              f"    static constinit fanlight::Next<void (*)({types})> next({next_names});"]
-    if f.kind == "finalize":
-        lines += ["    fanlight::finalize();", "    next.get()(ierror);"]
+    if f.kind in FIRST:
+        lines += [f"    {FIRST[f.kind]}", f"    next.get()({', '.join(passed + ['ierror'])});"]
     else:
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
