@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -103,11 +105,28 @@ bool reads_all(const std::vector<Presence>& all, int rank) {
     return true;
 }
 
-bool has_fewer_cores_than_ranks(const std::vector<Presence>& all) {
+// The ranks of the job on this node, by what launchers tell them; asking MPI would need all of
+// them, here are those of one communicator.
+int ranks_on_node(int size) {
+    int ranks = size;
+    for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
+        if (const char* text = std::getenv(name)) ranks = std::max(ranks, std::atoi(text));
+    return ranks;
+}
+
+struct Sharing {
+    int ranks;  // that share
+    int cores;
+};
+
+Sharing sharing(const std::vector<Presence>& all) {
     std::vector<pid_t> pids;
     for (const Presence& p : all)
         if (p.pid_namespace == all[0].pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
-    return usable_cores(pids) < static_cast<int>(all.size());
+    const int size = static_cast<int>(all.size());
+    // Ranks that are bound to cores of their own do not share these with the rest of the job.
+    const bool bound = affinity_cores() < affinity_cores(pids);
+    return {bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
 }  // namespace
@@ -151,16 +170,18 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
         return nullptr;
     }
 
-    // 3. What is not the same for all must be agreed on: who can read whose memory, and
-    //    whether there are enough cores.
-    int facts[2] = {reads_all(all, rank), !has_fewer_cores_than_ranks(all)}, agreed[2] = {0, 0};
-    mpi().Allreduce(facts, agreed, 2, MPI_INT, MPI_MIN, comm);
-    const bool single_copy = agreed[0], oversubscribed = !agreed[1];
+    // 3. What is not the same for all must be agreed on: who can read whose memory, and how
+    //    many ranks share how many cores.
+    const Sharing own = sharing(all);
+    const int facts[3] = {reads_all(all, rank), -own.ranks, own.cores};
+    int agreed[3] = {0, 0, 0};
+    mpi().Allreduce(facts, agreed, 3, MPI_INT, MPI_MIN, comm);
+    const bool single_copy = agreed[0];
 
     std::unique_ptr<Serving> serving;
     const std::size_t bytes = segment.bytes().size();
     try {
-        serving = std::make_unique<Serving>(std::move(segment), rank, size, single_copy, oversubscribed);
+        serving = std::make_unique<Serving>(std::move(segment), rank, size, single_copy, -agreed[1], agreed[2]);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);
@@ -174,8 +195,8 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
         return nullptr;
     }
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " + megabytes(bytes) +
-                         " of shared memory, single copy " + (single_copy ? "yes" : "no") + ", oversubscribed " +
-                         (oversubscribed ? "yes" : "no"); }, rank);
+                         " of shared memory, single copy " + (single_copy ? "yes" : "no") + ", " +
+                         std::to_string(-agreed[1]) + " ranks on " + std::to_string(agreed[2]) + " cores"; }, rank);
     return serving;
 }
 

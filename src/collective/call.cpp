@@ -13,7 +13,7 @@ void Call::record(std::size_t bytes) const {
 }
 
 std::size_t bytes_of(const void* buffer, MPI_Count count, MPI_Datatype handle) {
-    if (buffer == MPI_IN_PLACE || count <= 0 || !communicators::open.load(std::memory_order_relaxed)) return 0;
+    if (buffer == MPI_IN_PLACE || count <= 0 || communicators::ended.load(std::memory_order_relaxed)) return 0;
     const Datatype* d = datatype(handle);
     return d ? static_cast<std::size_t>(count) * d->size : 0;
 }

@@ -24,7 +24,7 @@ public:
     // The group of its communicator; null: the MPI library serves it.  Once in each call.
     Serving* serving() {
         if (communicator_) [[likely]] return communicator_->serving(reason_);
-        reason_ = communicators::open.load(std::memory_order_relaxed) ? Reason::few_calls : Reason::disabled;
+        reason_ = why_unknown();
         return nullptr;
     }
     // For the MPI library, because ...
@@ -47,6 +47,10 @@ public:
     }
 
 private:
+    static Reason why_unknown() {
+        if (communicators::open.load(std::memory_order_relaxed)) return Reason::few_calls;
+        return communicators::ended.load(std::memory_order_relaxed) ? Reason::no_world : Reason::disabled;
+    }
     void record(const Decision&) const;
     void record(std::size_t bytes) const;
 

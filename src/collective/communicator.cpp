@@ -41,7 +41,7 @@ Serving* Communicator::count(Reason& reason) {
 namespace communicators {
 
 std::atomic<std::uint64_t> generation{1};
-std::atomic<bool> open{true};
+std::atomic<bool> open{true}, ended{false};
 // Fast to reach: this library is loaded at the start of the program.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
 
@@ -133,7 +133,8 @@ void first_seen(MPI_Comm comm) {
 }
 
 void close() {
-    if (!open.exchange(false)) return;
+    if (ended.exchange(true)) return;
+    open.store(false, std::memory_order_relaxed);
     free_quiet_communicator();
     std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
     const std::unique_lock lock(table().mutex);

@@ -55,6 +55,8 @@ namespace communicators {
 extern std::atomic<std::uint64_t> generation;
 // Whether communicators are looked at: not with FANLIGHT=0, nor after MPI_Finalize.
 extern std::atomic<bool> open;
+// MPI_Finalize was called.
+extern std::atomic<bool> ended;
 
 struct Last {
     MPI_Comm handle{};

@@ -73,12 +73,11 @@ std::size_t KindHash::operator()(const Kind& k) const {
     return h;
 }
 
-Serving::Serving(Segment segment, int rank_, int size_, bool single_copy, bool oversubscribed)
+Serving::Serving(Segment segment, int rank_, int size_, bool single_copy, int ranks_on_node, int cores)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank_, size_, single_copy, waiting_hooks()),
+      group(segment_.bytes(), rank_, size_, single_copy, waiting_hooks(), ranks_on_node, cores),
       rank(rank_),
       size(size_),
-      oversubscribed_(oversubscribed),
       last_(operation_count()) {}
 
 Serving::~Serving() { budget::give_back(segment_.bytes().size()); }
@@ -103,7 +102,7 @@ Decision Serving::make(const Kind& kind) const {
         situation.bytes /= static_cast<std::size_t>(size);
     }
     situation.ranks = size;
-    situation.oversubscribed = oversubscribed_;
+    situation.oversubscribed = group.oversubscribed();
     situation.single_copy = group.single_copy();
     situation.commutative = kind.commutative;
     situation.mpi = mpi_name();

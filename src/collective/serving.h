@@ -55,7 +55,8 @@ struct LastCall {
 
 class Serving {
 public:
-    Serving(Segment, int rank, int size, bool single_copy, bool oversubscribed);
+    // All but the segment's address and the rank: agreed on by all ranks.
+    Serving(Segment, int rank, int size, bool single_copy, int ranks_on_node, int cores);
     ~Serving();
 
     const Decision& decide(Kind&&);
@@ -73,7 +74,6 @@ public:
 private:
     Decision make(const Kind&) const;
 
-    bool oversubscribed_;
     std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> decisions_;
     std::vector<LastCall> last_;
 };
