@@ -13,7 +13,7 @@ parametrize = pytest.mark.parametrize
 
 @parametrize("ranks", [2, 4])
 def test_thousands_of_communicators(mpi, ranks, plain):
-    rounds = 300 if ranks == 2 else 100
+    rounds = 200 if ranks == 2 else 60
     result = run(mpi, ranks, f"many_communicators {rounds}", preload=not plain).must_be_ok()
     if not plain:
         assert sum(c["count"] for c in result.report.json["communicators"] if c["served"]) > rounds, str(result)
