@@ -38,15 +38,16 @@ struct ReductionBuffers {
 };
 
 // Input and output are the same memory without MPI_IN_PLACE.  MPI forbids it; MPICH's family
-// says so, Open MPI takes it as MPI_IN_PLACE.
+// says so, and Open MPI does in reduce and allreduce and takes it as MPI_IN_PLACE elsewhere.
 enum class Aliased { no, in_place, wrong };
-Aliased aliased(const void* send, const void* receive) {
+Aliased aliased(Operation operation, const void* send, const void* receive) {
     if (send != receive || send == nullptr) return Aliased::no;
 #if defined(OPEN_MPI)
-    return Aliased::in_place;
+    if (operation != Operation::reduce && operation != Operation::allreduce) return Aliased::in_place;
 #else
-    return Aliased::wrong;
+    (void)operation;
 #endif
+    return Aliased::wrong;
 }
 
 bool address_missing(const void* memory, const Reduction& r) {
@@ -87,7 +88,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     if (count > 0) {
         if (result_is_significant || in_place) {
             if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
-            const Aliased alias = aliased(send, receive);
+            const Aliased alias = aliased(operation, send, receive);
             if (alias == Aliased::wrong) return call.pass(Reason::arguments);
             in_place |= alias == Aliased::in_place;
         }
