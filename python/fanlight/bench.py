@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import List, Optional
 
@@ -28,7 +29,7 @@ QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
 
-console = Console()
+console = Console() if sys.stdout.isatty() else Console(width=150)
 messages = Console(stderr=True)
 
 
