@@ -1,8 +1,8 @@
 // A group of processes on one node that run collectives together over a shared segment.
 //
-//   Group group(segment, rank, size, hooks);           // every member, then a barrier of MPI's
-//   Plan& plan = group.plan(algorithm, problem);       // once for each kind of call
-//   group.run(plan, input, output, combiner);          // every call
+//   Group group(segment, rank, size, single_copy, hooks);  // every member, then a barrier of MPI's
+//   const Plan plan = group.plan(algorithm, problem);      // once for each kind of call
+//   group.run(plan, input, output, combiner);              // every call
 //
 // All members make the same calls in the same order.  A group is used by one thread at a
 // time (as MPI demands of a communicator's collectives).
@@ -36,7 +36,8 @@ struct Combiner {
 
 class Group {
 public:
-    // `single_copy`: whether every member may read every other's memory (process_vm_readv);
+    // `single_copy`: whether every member may read and write every other's memory
+    // (process_vm_readv, process_vm_writev);
     // the members must have agreed on it.  `segment` was zeroed when it was made; a barrier of
     // the caller's must lie between this and the first run.
     // `ranks_on_node` share `cores`, which may be more ranks than this group has (0: they are
