@@ -273,8 +273,8 @@ NB_MODULE(_core, m) {
     m.def("usable_cores", [] { return usable_cores(); }, "How many cores may really be used");
     m.def("waiting_policy", [](int ranks) { return Waiter(ranks, {}).policy_text(); }, "ranks"_a,
           "How so many ranks of this node would wait, in words");
-    m.def("probe_read", [](int pid, std::uintptr_t address, std::uint64_t expected) {
-        return probe_read(pid, reinterpret_cast<const void*>(address), expected).why_not;
+    m.def("probe_single_copy", [](int pid, std::uintptr_t address, std::uint64_t expected) {
+        return probe_single_copy(pid, reinterpret_cast<const void*>(address), expected).why_not;
     }, "pid"_a, "address"_a, "expected"_a, "Why another process's memory may not be read; empty if it may");
     m.def("built_in_rules", &built_in_rules, "The text of the built-in rules");
 }

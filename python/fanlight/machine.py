@@ -55,7 +55,7 @@ def single_copy() -> str:
     os.read(ready_read, 1)
     reader = os.fork()
     if reader == 0:
-        os.write(ready_write, _core.probe_read(owner, ctypes.addressof(number), secret).encode()[:1000] or b"\0")
+        os.write(ready_write, _core.probe_single_copy(owner, ctypes.addressof(number), secret).encode()[:1000] or b"\0")
         os._exit(0)
     status = os.waitstatus_to_exitcode(os.waitpid(reader, 0)[1])
     os.close(ready_write)

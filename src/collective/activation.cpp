@@ -15,6 +15,7 @@
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "config/config.h"
+#include "execute/copy_speed.h"
 #include "topology/cores.h"
 #include "topology/single_copy.h"
 
@@ -36,7 +37,7 @@ struct Presence {
     std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
     std::uint64_t token = 0;
     std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
-    std::uint64_t may_be_read = 0;
+    std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
 };
 
 // Ranks that decide by different rules would wait for each other for ever.
@@ -90,19 +91,34 @@ Segment open_segment(const Offer& offer, int size, Reason& reason) {
     return {};
 }
 
-// Whether this rank can read the memory of all others.
-bool reads_all(const std::vector<Presence>& all, int rank) {
+// Whether this rank can read and write the memory of all others.
+bool reaches_all(const std::vector<Presence>& all, int rank) {
     if (config().single_copy == "off") return false;
     for (std::size_t r = 0; r < all.size(); ++r) {
         if (r == static_cast<std::size_t>(rank)) continue;
-        const ReadProbe probe = probe_read(static_cast<pid_t>(all[r].pid),
-                                           reinterpret_cast<const void*>(all[r].address), all[r].token);
+        const SingleCopyProbe probe = probe_single_copy(
+            static_cast<pid_t>(all[r].pid), reinterpret_cast<const void*>(all[r].address), all[r].token);
         if (!probe.allowed) {
             verbose([&] { return "no single copy: " + probe.why_not; }, rank);
             return false;
         }
     }
     return true;
+}
+
+// Measured with the first communicator that this process is served on, and kept: 1 or 0; -1: not
+// yet.
+std::atomic<int> single_copy_pays{-1};
+
+// Whether single copy is as fast as it should be, for all that this rank knows.
+bool single_copy_is_faster(CopySpeed* speed, const std::vector<Presence>& all, int rank) {
+    const int next = (rank + 1) % static_cast<int>(all.size());
+    const Presence& p = all[static_cast<std::size_t>(next)];
+    if (speed && p.blocks)
+        single_copy_pays = speed->single_copy_is_faster(next, static_cast<pid_t>(p.pid), p.blocks);
+    if (single_copy_pays != 0) return true;
+    verbose([] { return std::string("no single copy: slower here than two copies through shared memory"); }, rank);
+    return false;
 }
 
 // The ranks of the job on this node, by what launchers tell them; asking MPI would need all of
@@ -149,6 +165,11 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
     if (rank != 0) segment = open_segment(offer, size, mine);
     if (own_settings != offer.settings) mine = Reason::settings_differ;
 
+    std::unique_ptr<CopySpeed> speed;
+    if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
+        speed = std::make_unique<CopySpeed>(SharedLanes(segment.bytes().data(), size), rank);
+    if (config().single_copy != "off") let_others_read();
+
     volatile std::uint64_t token = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uint64_t>(&token);
     Presence presence;
     presence.pid = static_cast<std::uint64_t>(getpid());
@@ -156,6 +177,7 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
     presence.address = reinterpret_cast<std::uint64_t>(&token);
     presence.token = token;
     presence.reason = static_cast<std::uint64_t>(mine);
+    presence.blocks = speed ? speed->blocks() : 0;
     std::vector<Presence> all(static_cast<std::size_t>(size));
     mpi().Allgather(&presence, sizeof presence, MPI_BYTE, all.data(), sizeof presence, MPI_BYTE, comm);
 
@@ -170,10 +192,11 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
         return nullptr;
     }
 
-    // 3. What is not the same for all must be agreed on: who can read whose memory, and how
-    //    many ranks share how many cores.
+    // 3. What is not the same for all must be agreed on: who can read whose memory and whether
+    //    that is the faster way, and how many ranks share how many cores.
     const Sharing own = sharing(all);
-    const int facts[3] = {reads_all(all, rank), -own.ranks, own.cores};
+    const bool single = reaches_all(all, rank) && single_copy_is_faster(speed.get(), all, rank);
+    const int facts[3] = {single, -own.ranks, own.cores};
     int agreed[3] = {0, 0, 0};
     mpi().Allreduce(facts, agreed, 3, MPI_INT, MPI_MIN, comm);
     const bool single_copy = agreed[0];

@@ -17,8 +17,9 @@ namespace fanlight {
 namespace {
 
 // A piece that is staged: long enough to hide the flags, short enough that copying in and
-// copying out overlap.
-constexpr std::size_t default_staged_piece = 16 * 1024;
+// copying out overlap.  Where ranks share a core nothing overlaps, and each piece costs a switch
+// of contexts.
+constexpr std::size_t default_staged_piece = 32 * 1024, default_staged_piece_oversubscribed = 128 * 1024;
 
 struct Operands {
     const Combiner* combiner;
@@ -65,54 +66,70 @@ std::size_t staging_bound(const Problem& p) {
 }  // namespace
 
 // What it returns is the same on all ranks: it depends on all of them.
-std::size_t Group::piece_bytes_for(const Algorithm& algorithm, const Problem& problem) const {
+Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const {
     const std::size_t length = length_of(problem);
-    if (staging_bound(problem) <= lanes_.staging_bytes()) return length;
-    std::size_t piece = config().piece ? config().piece : default_staged_piece;
-    if (problem.parameters.piece) piece = problem.parameters.piece;
-    const auto fits = [&](std::size_t bytes, std::size_t longest) {
+    const std::size_t all_staged = single_copy_ ? std::min(lanes_.staging_bytes(), options_.single_copy_from) : lanes_.staging_bytes();
+    if (staging_bound(problem) < all_staged) return {length, false};
+    const std::size_t room = lanes_.staging_bytes() * (oversubscribed() ? lanes_.areas() : 1);
+    std::size_t longest = oversubscribed() ? default_staged_piece_oversubscribed : default_staged_piece;
+    if (config().piece) longest = config().piece;
+    if (problem.parameters.piece) longest = problem.parameters.piece;
+    const auto needs = [&](std::size_t bytes) {
+        Needs most;
         Problem p = piece_of(problem, bytes, 0);
         for (p.rank = 0; p.rank < size_; ++p.rank) {
-            const Staged staged = staged_by(algorithm.schedule(p), lanes_, options_);
-            if (staged.total > lanes_.staging_bytes() || staged.longest > longest) return false;
+            const Needs n = needs_of(algorithm.schedule(p), lanes_, options_);
+            most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest), std::max(most.long_puts, n.long_puts)};
         }
-        return true;
+        return most;
     };
-    if (fits(length, piece)) return length;  // as it is when all that is long is read from its owner
+    const auto fits = [&](const Needs& n, std::size_t message) {
+        return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts;
+    };
+    const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
+    const Needs whole = needs(length);
+    // As it is when all that is long is read from its owner.
+    if (fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    const auto whole = [&](std::size_t bytes) { return std::max(bytes / unit, std::size_t{1}) * unit; };
-    for (std::size_t bytes = std::min(piece, length);; bytes /= 2) {
-        if (fits(whole(bytes), piece)) return whole(bytes);
-        if (whole(bytes) == unit) break;
+    for (std::size_t bytes = std::min(longest, length);; bytes /= 2) {
+        const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
+        const Needs piece = needs(units);
+        if (fits(piece, longest)) return cut_at(units, piece);
+        if (units == unit) break;
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
-    if (fits(length, lanes_.staging_bytes())) return length;
+    if (fits(whole, room)) return cut_at(length, whole);
     throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
                                 " would have to stage a whole buffer of all ranks' blocks, " +
                                 std::to_string(total_bytes(problem)) + " bytes; there is room for " +
-                                std::to_string(lanes_.staging_bytes()) +
+                                std::to_string(room) +
                                 " (it serves longer ones where single copy is allowed)");
 }
 
-Plan Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, std::size_t piece_bytes) const {
+Plan Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut) const {
     Plan plan;
     plan.algorithm = &algorithm;
     plan.name.append(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
-    plan.piece_bytes = piece_bytes;
+    plan.piece_bytes = cut.bytes;
     const std::size_t length = length_of(problem);
-    const std::size_t pieces = length == 0 ? 1 : (length + piece_bytes - 1) / piece_bytes;
+    const std::size_t pieces = length == 0 ? 1 : (length + cut.bytes - 1) / cut.bytes;
+    const auto bound = [&](const Problem& p) {
+        BoundSchedule schedule = bind(algorithm.schedule(p), rank_, p.element, lanes_, options_);
+        schedule.wide = cut.wide;
+        return schedule;
+    };
     if (pieces == 1) {
-        plan.parts.push_back({bind(algorithm.schedule(problem), rank_, problem.element, lanes_, options_), 1});
+        plan.parts.push_back({bound(problem), 1});
         return plan;
     }
     Problem last;
     for (std::size_t i = 0; i < pieces; ++i) {
-        Problem piece = piece_of(problem, piece_bytes, i);
+        Problem piece = piece_of(problem, cut.bytes, i);
         if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks) {
             ++plan.parts.back().repeat;
             continue;
         }
-        plan.parts.push_back({bind(algorithm.schedule(piece), rank_, piece.element, lanes_, options_), 1});
+        plan.parts.push_back({bound(piece), 1});
         last = std::move(piece);
     }
     return plan;
@@ -121,7 +138,7 @@ Plan Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, std:
 Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
-    return plan_pieces(algorithm, problem, piece_bytes_for(algorithm, problem));
+    return plan_pieces(algorithm, problem, cut(algorithm, problem));
 }
 
 // --- running ---------------------------------------------------------------------------
@@ -132,16 +149,16 @@ void Group::meet() {
     waiter_.watch(pids_, rank_);
 }
 
-// A lane may be used again when every member has read all that it wanted of the operation
-// that used it before.
-void Group::wait_for_lane(bool stages, const char* name) {
-    const std::uint64_t ahead = stages ? lanes_.areas() : lanes_.lanes();
-    if (sequence_ < ahead) {
-        if (sequence_ == 0) meet();
-        return;
-    }
-    const std::uint64_t needed = sequence_ + 1 - ahead;
-    if (all_done_ >= needed) return;
+// The number of the next operation.  Its lane and its staging may be used again when every
+// member has read all that it wanted of the operations that used them before.
+std::uint64_t Group::wait_for_lane(const BoundSchedule& schedule, const char* name) {
+    if (sequence_ == 0) meet();
+    std::uint64_t sequence = sequence_;
+    if (schedule.wide) sequence = (sequence + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas();
+    const std::uint64_t ahead = schedule.wide ? 1 : schedule.stages ? lanes_.areas() : lanes_.lanes();
+    if (sequence < ahead) return sequence;
+    const std::uint64_t needed = std::min(sequence + 1 - ahead, sequence_);
+    if (all_done_ >= needed) return sequence;
     std::uint64_t least = sequence_;
     for (int r = 0; r < size_; ++r) {
         if (r == rank_) continue;
@@ -153,6 +170,7 @@ void Group::wait_for_lane(bool stages, const char* name) {
         least = std::min(least, known);
     }
     all_done_ = least;
+    return sequence;
 }
 
 void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes, const char* name) {
@@ -208,8 +226,7 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
 
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const char* name) {
-    wait_for_lane(schedule.stages, name);
-    const std::uint64_t sequence = sequence_;
+    const std::uint64_t sequence = wait_for_lane(schedule, name);
     std::byte* const segment = lanes_.base();
     std::byte* const lane = lanes_.lane(sequence);
     std::byte* const staging = lanes_.staging(sequence, rank_);
@@ -334,7 +351,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
         }
     }
 
-    sequence_ = sequence + 1;
+    sequence_ = sequence + (schedule.wide ? lanes_.areas() : 1);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) {
         // The bytes are ours until the readers have read them.
@@ -360,12 +377,14 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
 // --- gatherv, scatterv -----------------------------------------------------------------
 
 void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
-    // The root tells everybody the longest block and the piece, since the others know their
+    // The root tells everybody the longest block and the cut, since the others know their
     // own length alone; then all count the same pieces.
-    std::uint64_t told[2] = {0, 0};
+    std::uint64_t told[3] = {0, 0, 0};
     if (rank_ == problem.root) {
+        const Cut found = cut(algorithm, problem);
         told[0] = length_of(problem);
-        told[1] = std::max<std::uint64_t>(piece_bytes_for(algorithm, problem), 1);
+        told[1] = std::max<std::uint64_t>(found.bytes, 1);
+        told[2] = found.wide;
     }
     Problem telling;
     telling.operation = Operation::bcast;
@@ -377,7 +396,7 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
 
     Problem p = problem;
     p.bytes = told[0];
-    run(plan_pieces(algorithm, p, told[1]), input, output, nullptr);
+    run(plan_pieces(algorithm, p, {told[1], told[2] != 0}), input, output, nullptr);
 }
 
 }  // namespace fanlight

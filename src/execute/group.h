@@ -75,12 +75,17 @@ public:
     std::uint64_t operations() const { return sequence_; }
 
 private:
-    Plan plan_pieces(const Algorithm&, const Problem&, std::size_t piece_bytes) const;
-    std::size_t piece_bytes_for(const Algorithm&, const Problem&) const;
+    // How all ranks alike cut a problem into pieces.
+    struct Cut {
+        std::size_t bytes;
+        bool wide;  // BoundSchedule::wide
+    };
+    Cut cut(const Algorithm&, const Problem&) const;
+    Plan plan_pieces(const Algorithm&, const Problem&, Cut) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
     void meet();
-    void wait_for_lane(bool stages, const char* name);
+    std::uint64_t wait_for_lane(const BoundSchedule&, const char* name);
     enum class Way { read, write };
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes,

@@ -91,9 +91,16 @@ private:
 
 }  // namespace
 
-Staged staged_by(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
+Needs needs_of(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
     const Staging staging(schedule, lanes, options);
-    return {staging.total(), staging.longest()};
+    Needs needs{staging.total(), staging.longest()};
+    for (std::size_t r = 0; r < schedule.rounds(); ++r) {
+        Counter puts;
+        for (const Step& s : schedule.round(r))
+            if (s.kind == StepKind::arrive && place_of(s.bytes, options) == Place::direct)
+                needs.long_puts = std::max(needs.long_puts, ++puts[s.peer]);
+    }
+    return needs;
 }
 
 namespace {
@@ -107,10 +114,11 @@ public:
             throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
                                    " offers; the shared transport has cells for " +
                                    std::to_string(SharedLanes::offers_per_operation));
-        if (staging_.total() > lanes.staging_bytes())
+        const std::size_t room = lanes.areas() * lanes.staging_bytes();
+        if (staging_.total() > room)
             throw std::logic_error("a schedule that stages " + std::to_string(staging_.total()) +
                                    " bytes at once; there is room for " +
-                                   std::to_string(lanes.staging_bytes()));
+                                   std::to_string(room));
         for (const Step& s : schedule.steps)
             if (s.kind == StepKind::arrive) ++arrives_total_[s.peer];
     }

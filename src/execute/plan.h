@@ -49,7 +49,8 @@ struct BoundSchedule {
     std::vector<int> readers;
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
-    bool stages = false;
+    bool stages = false;  // this rank does
+    bool wide = false;    // some rank stages more than one area holds: the operation has them all
     bool has_direct_offers = false;
 };
 
@@ -58,12 +59,13 @@ struct BindOptions {
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
 };
 
-// What a rank stages in one run of its schedule, in bytes.
-struct Staged {
-    std::size_t total = 0;
-    std::size_t longest = 0;  // message
+// What one run of a schedule takes of the transport.
+struct Needs {
+    std::size_t staged = 0;     // bytes, of this rank
+    std::size_t longest = 0;    // message that is staged
+    std::size_t long_puts = 0;  // to this rank from one other in one round
 };
-Staged staged_by(const Schedule&, const SharedLanes&, const BindOptions&);
+Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
 // `element` as in Problem.  Throws std::logic_error where the group's cells or staging do not
 // suffice.
 BoundSchedule bind(const Schedule&, int rank, std::size_t element, const SharedLanes&,

@@ -1,4 +1,5 @@
-// Whether this process may read another one's memory directly (process_vm_readv).
+// Whether this process may read and write another one's memory directly (process_vm_readv,
+// process_vm_writev).
 #pragma once
 
 #include <sys/types.h>
@@ -8,15 +9,18 @@
 
 namespace fanlight {
 
-struct ReadProbe {
+struct SingleCopyProbe {
     bool allowed = false;
     std::string why_not;  // for the report
 };
 
-// Reads the 64-bit number at `address` of process `pid` and compares it: a process id of
-// another namespace may name a stranger, whose memory reads without an error.
-ReadProbe probe_read(pid_t pid, const void* address, std::uint64_t expected);
+// Reads the 64-bit number at `address` of process `pid` and compares it, since a process id of
+// another namespace may name a stranger, whose memory reads without an error; then writes it
+// back as it is.
+SingleCopyProbe probe_single_copy(pid_t pid, const void* address, std::uint64_t expected);
 
-bool can_read(pid_t pid, const void* address, std::uint64_t expected);
+// Where Yama lets a process be read by its parents alone (kernel.yama.ptrace_scope=1, as Ubuntu
+// has it): lets those of the same user read this one, as MPI libraries do for themselves.
+void let_others_read();
 
 }  // namespace fanlight

@@ -18,7 +18,7 @@ SharedLanes::SharedLanes(std::byte* base, int size) : base_(base), size_(static_
     lane_bytes_ = channels_ + size_ * size_ * sizeof(Channel) + skew;
     first_lane_ = pages(size_ * sizeof(Member));
     first_area_ = pages(first_lane_ + lanes_ * lane_bytes_);
-    bytes_ = pages(first_area_ + areas_ * size_ * (staging_bytes_ + skew));
+    bytes_ = pages(first_area_ + size_ * (areas_ * staging_bytes_ + skew));
 }
 
 std::size_t SharedLanes::bytes(int size) { return SharedLanes(nullptr, size).bytes_; }

@@ -7,7 +7,8 @@
 //   channel (reader, writer) what the reader of puts tells their writer: how many it has taken
 //                            (only where the writer must know), where long ones may be written
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
-//                            areas than lanes, and operation s uses area s mod areas()
+//                            areas than lanes, and operation s uses area s mod areas(), or,
+//                            where it stages more than an area holds, all of them
 //
 // A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
 // carry the operation's number.  A lane is used again when every member is known to have read
@@ -55,7 +56,7 @@ inline void store(std::uint64_t& word, std::uint64_t value) {
 // since it combines what comes, and reads from the address that the cell then names.  Its
 // acknowledgement ends the writer's round in both cases.
 struct alignas(128) Channel {
-    static constexpr int posts = 4;
+    static constexpr std::size_t posts = 4;
     std::uint64_t taken;
     struct Post {
         std::uint64_t flag;
@@ -84,7 +85,7 @@ public:
     std::uint64_t lanes() const { return lanes_; }
     std::uint64_t areas() const { return areas_; }
     int depth() const { return depth_; }
-    std::size_t staging_bytes() const { return staging_bytes_; }
+    std::size_t staging_bytes() const { return staging_bytes_; }  // of one area
 
     std::byte* base() const { return base_; }
     std::byte* lane(std::uint64_t sequence) const {
@@ -101,9 +102,10 @@ public:
         return channels_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * sizeof(Channel);
     }
 
-    // Where a rank stages in this operation.
+    // Where a rank stages in this operation; its areas lie one behind the other.
     std::byte* staging(std::uint64_t sequence, int rank) const {
-        return base_ + first_area_ + ((sequence & (areas_ - 1)) * size_ + static_cast<std::size_t>(rank)) * (staging_bytes_ + skew);
+        return base_ + first_area_ + static_cast<std::size_t>(rank) * (areas_ * staging_bytes_ + skew) +
+               (sequence & (areas_ - 1)) * staging_bytes_;
     }
 
     // One line for each member.
@@ -114,7 +116,7 @@ public:
     Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
 
 private:
-    // So that the same place of all lanes does not fall into the same set of a cache.
+    // So that the same place of all lanes and ranks does not fall into the same set of a cache.
     static constexpr std::size_t skew = 5 * 128;
 
     std::byte* base_;

@@ -81,8 +81,8 @@ TEST_F(ConfigTest, AWrongValueNamesVariableValueAndWhatIsAllowed) {
               "FANLIGHT_START_AFTER=soon: expected a whole number");
     EXPECT_EQ(error_with("FANLIGHT_WAIT", "poll"),
               "FANLIGHT_WAIT=poll: expected one of auto spin yield sleep");
-    EXPECT_EQ(error_with("FANLIGHT_SINGLE_COPY", "on"),
-              "FANLIGHT_SINGLE_COPY=on: expected one of auto off");
+    EXPECT_EQ(error_with("FANLIGHT_SINGLE_COPY", "always"),
+              "FANLIGHT_SINGLE_COPY=always: expected one of auto on off");
     EXPECT_EQ(error_with("FANLIGHT_CORES", "-1"),
               "FANLIGHT_CORES=-1: expected a number that is not negative");
     for (const char* bad : {"maybe", "2", " 1"}) EXPECT_NE(error_with("FANLIGHT", bad), "") << bad;

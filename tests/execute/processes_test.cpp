@@ -66,13 +66,13 @@ int on_processes(int size, bool single_copy, const std::function<std::string(Gro
 
 bool may_read_children() {
     // The probe that the preload makes, here between two processes of the test.
-    static const std::uint64_t word = 0x1234567890abcdef;
+    static std::uint64_t word = 0x1234567890abcdef;
     const pid_t child = fork();
     if (child == 0) {
         usleep(300000);
         _exit(0);
     }
-    const bool allowed = can_read(child, &word, word);
+    const bool allowed = probe_single_copy(child, &word, word).allowed;
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     return allowed;

@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), 
 
 // Different operations after each other share lanes, cells and staging.
 TEST(Sequence, OperationsMixed) {
-    for (int size : {2, 3, 5}) {
-        EXPECT_EQ(on_threads(size, true, [&](Group& g) {
+    for (const auto& [size, single_copy] : {std::pair{2, true}, {3, false}, {3, true}, {5, false}, {5, true}}) {
+        EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
             unsigned state = 12345;
             for (int i = 0; i < 600; ++i) {
                 state = state * 1664525 + 1013904223;

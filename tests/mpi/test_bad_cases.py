@@ -117,12 +117,12 @@ def test_no_shared_memory_left_of_the_budget(mpi, ranks, fanlight_only):
 def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
     # MPICH does not look whether it is allowed, and aborts.
     settings = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
-    result = run(mpi, ranks, "plain_calls", {"VERBOSE": 1}, preload=not plain, settings=settings,
+    result = run(mpi, ranks, "plain_calls", {"VERBOSE": 1, "SINGLE_COPY": "on"}, preload=not plain, settings=settings,
                  wrapper=[running.PROGRAMS / "no_single_copy"]).must_be_ok()
     if not plain:
         assert result.report.calls("allreduce") > 90, str(result)
         assert "single copy no" in result.err, str(result)
-        assert "single copy yes" in run(mpi, ranks, "plain_calls", {"VERBOSE": 1}).must_be_ok().err
+        assert "single copy yes" in run(mpi, ranks, "plain_calls", {"VERBOSE": 1, "SINGLE_COPY": "on"}).must_be_ok().err
 
 
 @parametrize("mpi", [MPICH, IMPI], ids=str)

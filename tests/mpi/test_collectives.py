@@ -39,12 +39,12 @@ def test_all(mpi, ranks, plain):
 @pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_large(mpi, ranks, plain):
-    collectives(mpi, ranks, plain, "--large", operations=[
+    collectives(mpi, ranks, plain, "--large", {"SINGLE_COPY": "on"}, [
         "bcast", "allreduce", "reduce", "allgather", "alltoall", "gather", "reduce_scatter_block"])
 
 
 @pytest.mark.parametrize("settings", [
-    {"SINGLE_COPY": "off"}, {"SINGLE_COPY": "off", "PIECE": "4K"}, {"SINGLE_COPY_FROM": 1}, {"START_AFTER": 16},
+    {"SINGLE_COPY": "off"}, {"SINGLE_COPY": "off", "PIECE": "4K"}, {"SINGLE_COPY": "on", "SINGLE_COPY_FROM": 1}, {"START_AFTER": 16},
     {"WAIT": "sleep"}], ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3), (IMPI, 4)], ids=str)
 def test_settings(mpi, ranks, settings, plain, fanlight_only):
@@ -59,7 +59,7 @@ def test_algorithm(mpi, algorithm, ranks, plain, fanlight_only):
     if "power_of_two" in algorithm.restrictions and ranks == 3:
         pytest.skip("for a power of two alone")
     options = "--quick" + (" --commutative" if "commutative" in algorithm.restrictions else "")
-    collectives(mpi, ranks, plain, options, {"ALGORITHM": f"{algorithm.operation}:{algorithm.name}"},
+    collectives(mpi, ranks, plain, options, {"ALGORITHM": f"{algorithm.operation}:{algorithm.name}", "SINGLE_COPY": "on"},
                 [algorithm.operation], algorithm.name)
 
 

@@ -131,8 +131,8 @@ def test_single_copy_probe_agrees_with_the_kernel():
     import os
 
     number = ctypes.c_uint64(7)
-    assert _core.probe_read(os.getpid(), ctypes.addressof(number), 7) == ""
-    assert _core.probe_read(os.getpid(), ctypes.addressof(number), 8) != ""
+    assert _core.probe_single_copy(os.getpid(), ctypes.addressof(number), 7) == ""
+    assert _core.probe_single_copy(os.getpid(), ctypes.addressof(number), 8) != ""
 
 
 def test_cores_obey_the_affinity_mask(fanlight):

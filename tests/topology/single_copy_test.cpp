@@ -37,10 +37,10 @@ TEST(SingleCopy, ReadsAChild) {
         pause();
         _exit(0);
     }
-    const ReadProbe probe = probe_read(child, &cookie, cookie);
+    const SingleCopyProbe probe = probe_single_copy(child, &cookie, cookie);
     // The process is there and its number, but not this one.
-    const ReadProbe other = probe_read(child, &cookie, cookie + 1);
-    const ReadProbe nowhere = probe_read(child, nullptr, 0);
+    const SingleCopyProbe other = probe_single_copy(child, &cookie, cookie + 1);
+    const SingleCopyProbe nowhere = probe_single_copy(child, nullptr, 0);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     if (!probe.allowed) GTEST_SKIP() << probe.why_not;
@@ -48,8 +48,8 @@ TEST(SingleCopy, ReadsAChild) {
     EXPECT_TRUE(contains(nowhere.why_not, "Bad address")) << nowhere.why_not;
     EXPECT_FALSE(other.allowed);
     EXPECT_FALSE(nowhere.allowed);
-    EXPECT_FALSE(can_read(child, &cookie, cookie));
-    EXPECT_TRUE(contains(probe_read(child, &cookie, cookie).why_not, "No such process"));
+    EXPECT_FALSE(probe_single_copy(child, &cookie, cookie).allowed);
+    EXPECT_TRUE(contains(probe_single_copy(child, &cookie, cookie).why_not, "No such process"));
 }
 
 TEST(SingleCopy, AnotherUserMayNot) {
@@ -57,17 +57,17 @@ TEST(SingleCopy, AnotherUserMayNot) {
     const pid_t parent = getpid();
     EXPECT_EQ(in_child([&] {
         if (setgid(1) != 0 || setuid(1) != 0) return 1;
-        const ReadProbe probe = probe_read(parent, &cookie, cookie);
+        const SingleCopyProbe probe = probe_single_copy(parent, &cookie, cookie);
         return !probe.allowed && contains(probe.why_not, "Operation not permitted (") ? 0 : 2;
     }), 0);
 }
 
-TEST(SingleCopy, SeccompForbids) {
+void test_forbidden(unsigned system_call) {
     const pid_t parent = getpid();
     const int result = in_child([&] {
         sock_filter code[] = {
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 0, 1),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, system_call, 0, 1),
             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         };
@@ -75,11 +75,14 @@ TEST(SingleCopy, SeccompForbids) {
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
             prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
             return 77;
-        return can_read(parent, &cookie, cookie) ? 1 : 0;
+        return probe_single_copy(parent, &cookie, cookie).allowed ? 1 : 0;
     });
     if (result == 77) GTEST_SKIP() << "no seccomp here";
     EXPECT_EQ(result, 0);
 }
+
+TEST(SingleCopy, SeccompForbidsReading) { test_forbidden(__NR_process_vm_readv); }
+TEST(SingleCopy, SeccompForbidsWriting) { test_forbidden(__NR_process_vm_writev); }
 
 }  // namespace
 }  // namespace fanlight
