@@ -62,15 +62,14 @@ const Algorithm* find_algorithm(Operation operation, std::string_view name) {
 }
 
 std::string restriction(const Algorithm& algorithm, const Problem& problem) {
-    const std::string name = std::string(to_string(algorithm.operation)) + "/" +
-                             std::string(algorithm.name);
+    const auto name = [&] { return std::string(to_string(algorithm.operation)) + "/" + std::string(algorithm.name); };
     if (algorithm.operation != problem.operation)
-        return name + " is no algorithm for " + std::string(to_string(problem.operation));
+        return name() + " is no algorithm for " + std::string(to_string(problem.operation));
     if (algorithm.power_of_two && !std::has_single_bit(static_cast<unsigned>(problem.size)))
-        return name + " needs a power of two of ranks, and there are " +
+        return name() + " needs a power of two of ranks, and there are " +
                std::to_string(problem.size);
     if (algorithm.commutative && !problem.commutative)
-        return name + " needs an operator that commutes";
+        return name() + " needs an operator that commutes";
     return {};
 }
 

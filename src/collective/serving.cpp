@@ -15,7 +15,7 @@ namespace fanlight {
 namespace {
 
 // A program whose messages have ever new lengths must not fill the memory with plans.
-constexpr std::size_t decisions_kept = 1024;
+constexpr std::size_t decisions_kept = 1024, recent_kept = 512;
 
 const Selector& selector() {
     static const Selector& s = [] () -> const Selector& {
@@ -28,8 +28,7 @@ const Selector& selector() {
     return s;
 }
 
-Problem problem_of(const Kind& kind, int rank, int size) {
-    Problem p;
+void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     p.operation = kind.operation;
     p.rank = rank;
     p.size = size;
@@ -37,12 +36,12 @@ Problem problem_of(const Kind& kind, int rank, int size) {
     p.bytes = kind.bytes;
     p.element = kind.element;
     p.commutative = kind.commutative;
+    p.blocks.clear();
     std::size_t offset = 0;
     for (const std::size_t bytes : kind.blocks) {
         p.blocks.push_back({offset, bytes});
         offset += bytes;
     }
-    return p;
 }
 
 }  // namespace
@@ -88,12 +87,28 @@ const Decision& Serving::decide(Kind&& kind) {
         for (LastCall& call : last_) call = {};
         decisions_.clear();
     }
-    auto made = std::make_unique<Decision>(make(kind));
+    auto made = std::make_unique<Decision>();
+    make(kind, *made);
     return *decisions_.emplace(std::move(kind), std::move(made)).first->second;
 }
 
-Decision Serving::make(const Kind& kind) const {
-    Problem problem = problem_of(kind, rank, size);
+const Decision& Serving::decide(const std::vector<std::size_t>& blocks) {
+    if (recent_.empty()) recent_.resize(recent_kept);
+    std::uint64_t h = 0;
+    for (const std::size_t b : blocks) h = (h ^ b) * 0x9e3779b97f4a7c15u;
+    Recent& r = recent_[(h >> 32) % recent_kept];
+    if (r.kind.blocks == blocks) return r.decision;
+    for (LastCall& call : last_)
+        if (call.decision == &r.decision) call.count = -1;
+    r.kind.operation = Operation::allgatherv;
+    r.kind.blocks = blocks;
+    make(r.kind, r.decision);
+    return r.decision;
+}
+
+void Serving::make(const Kind& kind, Decision& decision) {
+    Problem& problem = problem_;
+    set_problem(problem, kind, rank, size);
     Situation situation;
     situation.operation = kind.operation;
     situation.bytes = kind.bytes;
@@ -107,12 +122,13 @@ Decision Serving::make(const Kind& kind) const {
     situation.commutative = kind.commutative;
     situation.mpi = mpi_name();
 
-    Decision decision;
+    decision.algorithm = nullptr;
+    decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
     if (total_bytes(problem) == 0 && kind.operation != Operation::barrier && !lengths_are_unknown) {
         decision.reason = Reason::no_bytes;
-        return decision;
+        return;
     }
     Choice choice;
     try {
@@ -122,24 +138,23 @@ Decision Serving::make(const Kind& kind) const {
     }
     if (!choice.algorithm) {
         decision.reason = Reason::rule;
-        return decision;
+        return;
     }
     decision.parameters = problem.parameters = choice.parameters;
     if (!lengths_are_unknown) {
         try {
-            decision.plan = group.plan(*choice.algorithm, problem);
+            group.plan(*choice.algorithm, problem, decision.plan);
         } catch (const std::invalid_argument& e) {
             verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
             decision.reason = Reason::no_room;
-            return decision;
+            return;
         }
     }
     decision.algorithm = choice.algorithm;
     verbose([&] {
         return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " +
-               std::string(choice.algorithm->name) + " by " + choice.rule;
+               std::string(choice.algorithm->name) + " by " + std::string(choice.rule);
     }, rank);
-    return decision;
 }
 
 }  // namespace fanlight

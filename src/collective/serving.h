@@ -60,6 +60,9 @@ public:
     ~Serving();
 
     const Decision& decide(Kind&&);
+    // allgatherv with these lengths: a program may have ever new ones, and what was made for
+    // others gives way.
+    const Decision& decide(const std::vector<std::size_t>& blocks);
 
     LastCall& last(Operation operation) { return last_[static_cast<std::size_t>(operation)]; }
 
@@ -72,9 +75,15 @@ public:
     const int rank, size;
 
 private:
-    Decision make(const Kind&) const;
+    void make(const Kind&, Decision&);
 
+    struct Recent {
+        Kind kind;
+        Decision decision;
+    };
     std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> decisions_;
+    std::vector<Recent> recent_;  // by their hash; empty until the first allgatherv
+    Problem problem_;             // of the decision that is made; its memory is used again
     std::vector<LastCall> last_;
 };
 

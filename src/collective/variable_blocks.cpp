@@ -39,6 +39,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, MPI
     if (!counts || !displacements || memory == MPI_IN_PLACE) return false;
     list.datatype = datatype(handle);
     if (!list.datatype) return false;
+    list.total = 0;
     const auto n = static_cast<std::size_t>(size);
     list.bytes.resize(n);
     list.counts.resize(n);
@@ -134,7 +135,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         return &d;
     }
 
-    BlockList list;
+    static thread_local BlockList list;  // so that a call with new counts allocates nothing
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
@@ -142,11 +143,15 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
                       (own.count && wrongly_in_place(send, own_place(list, s->rank, receive)))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
-    const Decision& d = s->decide({.operation = Operation::allgatherv, .blocks = list.bytes});
+    const Decision& d = s->decide(list.bytes);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
     if (!in_place && own.datatype->named() && own.datatype->packed && list.datatype->named() && (in_line || !d.algorithm)) {
-        last = {.decision = &d, .count = send_count, .other_count = start, .datatype = send_type, .other_datatype = receive_type};
+        last.decision = &d;
+        last.count = send_count;
+        last.other_count = start;
+        last.datatype = send_type;
+        last.other_datatype = receive_type;
         last.counts.assign(receive_counts, receive_counts + s->size);
         last.places.assign(displacements, displacements + s->size);
     }

@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "execute/copy.h"
+#include "schedule/builder.h"
 
 namespace fanlight {
 
@@ -106,39 +107,49 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
                                 " (it serves longer ones where single copy is allowed)");
 }
 
-Plan Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut) const {
-    Plan plan;
+void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, Plan& plan) const {
     plan.algorithm = &algorithm;
-    plan.name.append(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
+    plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
     plan.piece_bytes = cut.bytes;
     const std::size_t length = length_of(problem);
     const std::size_t pieces = length == 0 ? 1 : (length + cut.bytes - 1) / cut.bytes;
-    const auto bound = [&](const Problem& p) {
-        BoundSchedule schedule = bind(algorithm.schedule(p), rank_, p.element, lanes_, options_);
-        schedule.wide = cut.wide;
-        return schedule;
+    std::size_t parts = 0;
+    const auto add = [&](const Problem& p) {
+        if (parts == plan.parts.size()) plan.parts.emplace_back();
+        Plan::Part& part = plan.parts[parts++];
+        Schedule schedule = algorithm.schedule(p);
+        bind(schedule, rank_, p.element, lanes_, options_, part.schedule);
+        part.schedule.wide = cut.wide;
+        part.repeat = 1;
+        Builder::recycle(std::move(schedule));
     };
     if (pieces == 1) {
-        plan.parts.push_back({bound(problem), 1});
-        return plan;
-    }
-    Problem last;
-    for (std::size_t i = 0; i < pieces; ++i) {
-        Problem piece = piece_of(problem, cut.bytes, i);
-        if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks) {
-            ++plan.parts.back().repeat;
-            continue;
+        add(problem);
+    } else {
+        Problem last;
+        for (std::size_t i = 0; i < pieces; ++i) {
+            Problem piece = piece_of(problem, cut.bytes, i);
+            if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks) {
+                ++plan.parts[parts - 1].repeat;
+                continue;
+            }
+            add(piece);
+            last = std::move(piece);
         }
-        plan.parts.push_back({bound(piece), 1});
-        last = std::move(piece);
     }
-    return plan;
+    plan.parts.resize(parts);
+}
+
+void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
+    if (const std::string why = restriction(algorithm, problem); !why.empty())
+        throw std::invalid_argument(why);
+    plan_pieces(algorithm, problem, cut(algorithm, problem), plan);
 }
 
 Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
-    if (const std::string why = restriction(algorithm, problem); !why.empty())
-        throw std::invalid_argument(why);
-    return plan_pieces(algorithm, problem, cut(algorithm, problem));
+    Plan result;
+    plan(algorithm, problem, result);
+    return result;
 }
 
 // --- running ---------------------------------------------------------------------------
@@ -396,7 +407,9 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
 
     Problem p = problem;
     p.bytes = told[0];
-    run(plan_pieces(algorithm, p, {told[1], told[2] != 0}), input, output, nullptr);
+    Plan pieces;
+    plan_pieces(algorithm, p, {told[1], told[2] != 0}, pieces);
+    run(pieces, input, output, nullptr);
 }
 
 }  // namespace fanlight

@@ -63,6 +63,8 @@ public:
     // staging forbids the problem; on all members alike.
     // For gatherv and scatterv use run_rooted_v.
     Plan plan(const Algorithm&, const Problem&) const;
+    // The same, in the memory of a plan that is no longer needed.
+    void plan(const Algorithm&, const Problem&, Plan&) const;
 
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.
@@ -81,7 +83,7 @@ private:
         bool wide;  // BoundSchedule::wide
     };
     Cut cut(const Algorithm&, const Problem&) const;
-    Plan plan_pieces(const Algorithm&, const Problem&, Cut) const;
+    void plan_pieces(const Algorithm&, const Problem&, Cut, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
     void meet();

@@ -107,8 +107,8 @@ namespace {
 
 class Binder {
 public:
-    Binder(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options)
-        : schedule_(schedule), rank_(rank), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
+    Binder(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound)
+        : bound_(bound), schedule_(schedule), rank_(rank), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
           depth_(static_cast<std::size_t>(lanes.depth())) {
         if (schedule.offers > SharedLanes::offers_per_operation)
             throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
@@ -123,8 +123,10 @@ public:
             if (s.kind == StepKind::arrive) ++arrives_total_[s.peer];
     }
 
-    BoundSchedule bind() {
+    void bind() {
+        bound_.steps.clear();
         bound_.readers = schedule_.readers;
+        bound_.has_direct_offers = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
         bound_.steps.reserve(schedule_.steps.size());
@@ -140,7 +142,6 @@ public:
                 if (s.kind != StepKind::offer && s.kind != StepKind::put) add(s);
             settles();
         }
-        return std::move(bound_);
     }
 
 private:
@@ -245,6 +246,7 @@ private:
         return true;
     }
 
+    BoundSchedule& bound_;
     const Schedule& schedule_;
     const int rank_;
     const SharedLanes& lanes_;
@@ -253,16 +255,14 @@ private:
     const std::size_t depth_;
     Counter puts_, arrives_, arrives_total_;
     std::vector<BoundStep> long_puts_;  // of the current round
-    BoundSchedule bound_;
 };
 
 }  // namespace
 
-BoundSchedule bind(const Schedule& schedule, int rank, std::size_t element, const SharedLanes& lanes,
-                   const BindOptions& options) {
-    BoundSchedule bound = Binder(schedule, rank, lanes, options).bind();
+void bind(const Schedule& schedule, int rank, std::size_t element, const SharedLanes& lanes,
+          const BindOptions& options, BoundSchedule& bound) {
+    Binder(schedule, rank, lanes, options, bound).bind();
     bound.element = element;
-    return bound;
 }
 
 std::size_t length_of(const Problem& p) {

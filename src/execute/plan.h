@@ -66,10 +66,10 @@ struct Needs {
     std::size_t long_puts = 0;  // to this rank from one other in one round
 };
 Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
-// `element` as in Problem.  Throws std::logic_error where the group's cells or staging do not
-// suffice.
-BoundSchedule bind(const Schedule&, int rank, std::size_t element, const SharedLanes&,
-                   const BindOptions&);
+// `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws
+// std::logic_error where the group's cells or staging do not suffice.
+void bind(const Schedule&, int rank, std::size_t element, const SharedLanes&, const BindOptions&,
+          BoundSchedule& bound);
 
 // A plan belongs to the group that made it (Group::plan) and must not outlive it.
 class Plan {

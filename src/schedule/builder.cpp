@@ -4,6 +4,21 @@
 
 namespace fanlight {
 
+namespace {
+thread_local Schedule spare;
+}
+
+Builder::Builder(const Problem& problem) : problem_(problem), schedule_(std::exchange(spare, {})) {}
+
+void Builder::recycle(Schedule&& schedule) {
+    schedule.steps.clear();
+    schedule.round_ends.clear();
+    schedule.readers.clear();
+    schedule.scratch_bytes = 0;
+    schedule.offers = 0;
+    spare = std::move(schedule);
+}
+
 Step& Builder::add(StepKind kind) {
     Step& step = schedule_.steps.emplace_back();
     step.kind = kind;
@@ -42,10 +57,12 @@ int Builder::offer_to(int reader, Address from, std::size_t bytes) {
 }
 
 int Builder::offer_to_all_others(Address from, std::size_t bytes) {
-    std::vector<int> others;
+    const int number = offer(from, bytes, {});
+    Step& step = schedule_.steps.back();
     for (int r = 0; r < problem_.size; ++r)
-        if (r != problem_.rank) others.push_back(r);
-    return offer(from, bytes, others);
+        if (r != problem_.rank) schedule_.readers.push_back(r);
+    step.readers = static_cast<std::uint32_t>(schedule_.readers.size()) - step.first_reader;
+    return number;
 }
 
 void Builder::get(int peer, int offer, Address from, Address to, std::size_t bytes, Order order) {

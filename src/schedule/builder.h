@@ -8,7 +8,7 @@ namespace fanlight {
 
 class Builder {
 public:
-    explicit Builder(const Problem& problem) : problem_(problem) {}
+    explicit Builder(const Problem&);
 
     void put(int peer, Address from, Address to, std::size_t bytes);
     void arrive(int peer, Address to, std::size_t bytes, Order order = Order::overwrite);
@@ -26,6 +26,9 @@ public:
     // Reserves scratch, 64-byte aligned; the result is its offset.
     Address reserve(std::size_t bytes);
     Schedule finish();
+
+    // Gives the memory of a schedule that is no longer needed to the next one of this thread.
+    static void recycle(Schedule&&);
 
 private:
     Step& add(StepKind kind);

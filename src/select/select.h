@@ -32,7 +32,7 @@ struct Situation {
 struct Choice {
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
-    std::string rule;                      // the rule's text and where it stands, for explain
+    std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 
 struct Rule;
