@@ -2,7 +2,8 @@
 #   lib/fanlight/libfanlight-<abi>.so   the preloads
 #   lib/libfanlight_*.a, include/       the core that has no MPI in it, for C++ programs
 #   lib/cmake/fanlight, lib/pkgconfig
-# In a Python wheel (scikit-build-core sets SKBUILD) only the preloads, beside the module.
+# In a Python wheel (scikit-build-core sets SKBUILD) only the preloads and the benchmark's
+# sources, beside the module.
 include(CMakePackageConfigHelpers)
 
 set(preloads)
@@ -19,6 +20,9 @@ endif()
 
 if(SKBUILD)
   set(FANLIGHT_INSTALL_PRELOADS fanlight/lib)
+  # `fanlight bench` compiles its program for an MPI that nobody built it for.
+  file(GLOB bench_sources ${PROJECT_SOURCE_DIR}/bench/*.[ch])
+  install(FILES ${bench_sources} DESTINATION fanlight/bench-source)
 else()
   set(FANLIGHT_INSTALL_PRELOADS ${CMAKE_INSTALL_LIBDIR}/fanlight)
 endif()
