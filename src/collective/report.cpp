@@ -1,6 +1,7 @@
 #include "collective/report.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -245,7 +246,13 @@ void write() {
     if (!on()) return;
     int rank = 0;
     const Whole whole = gathered(rank);
-    if (rank == 0) put_to(config().report, whole);
+    if (rank != 0) return;
+    std::string where = config().report;
+    // A job that was spawned has a report of its own, beside that of the job that spawned it.
+    MPI_Comm parent = MPI_COMM_NULL;
+    mpi().Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL && where != "-") where += ".spawned-" + std::to_string(getpid());
+    put_to(where, whole);
 }
 
 }  // namespace fanlight::report
