@@ -38,11 +38,11 @@ struct Block {
     friend bool operator==(const Block&, const Block&) = default;
 };
 
-// Selectable parameters of algorithms; 0 means the algorithm's own default.
+// Selectable parameters of algorithms (parameters.def); 0 means the algorithm's own default.
 struct Parameters {
-    int degree = 0;               // children of a node of a tree
-    std::size_t piece = 0;        // bytes of a piece
-    int shift = 0;                // distance of the first peer, against hot spots
+#define PARAMETER(name, type, description) type name = 0;
+#include "schedule/parameters.def"
+#undef PARAMETER
     friend bool operator==(const Parameters&, const Parameters&) = default;
 };
 

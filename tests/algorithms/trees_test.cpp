@@ -13,22 +13,22 @@ namespace {
 int depth(int rank, int size, int root) {
     int deepest = 0;
     int sent = 0;
-    const BinomialTree tree = binomial_tree(rank, size, root);
+    const Tree tree = binomial_tree(rank, size, root);
     for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
         deepest = std::max(deepest, ++sent + depth(child->rank, size, root));
     return deepest;
 }
 
-TEST(BinomialTree, parents_and_children_agree_and_subtrees_are_intervals) {
+TEST(Tree, parents_and_children_agree_and_subtrees_are_intervals) {
     for (int size = 1; size <= 40; ++size)
         for (int root = 0; root < size; ++root)
             for (int rank = 0; rank < size; ++rank) {
-                const BinomialTree tree = binomial_tree(rank, size, root);
+                const Tree tree = binomial_tree(rank, size, root);
                 ASSERT_EQ(tree.parent < 0, rank == root);
                 std::vector<int> covered(static_cast<std::size_t>(size), 0);
                 ++covered[static_cast<std::size_t>(rank)];
                 for (const Subtree& child : tree.children) {
-                    const BinomialTree below = binomial_tree(child.rank, size, root);
+                    const Tree below = binomial_tree(child.rank, size, root);
                     ASSERT_EQ(below.parent, rank);
                     ASSERT_EQ(below.own.first, child.first);
                     ASSERT_EQ(below.own.count, child.count);
@@ -47,7 +47,7 @@ TEST(BinomialTree, parents_and_children_agree_and_subtrees_are_intervals) {
             }
 }
 
-TEST(BinomialTree, is_as_deep_as_the_logarithm) {
+TEST(Tree, is_as_deep_as_the_logarithm) {
     for (int size = 1; size <= 64; ++size)
         for (int root = 0; root < size; ++root)
             EXPECT_LE(depth(root, size, root),
