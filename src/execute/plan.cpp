@@ -267,7 +267,8 @@ void bind(const Schedule& schedule, int rank, std::size_t element, const SharedL
 
 std::size_t length_of(const Problem& p) {
     std::size_t longest = p.bytes;
-    for (const Block& b : p.blocks) longest = std::max(longest, b.bytes);
+    for (const auto* blocks : {&p.blocks, &p.sends})
+        for (const Block& b : *blocks) longest = std::max(longest, b.bytes);
     return longest;
 }
 
@@ -291,7 +292,8 @@ Problem piece_of(const Problem& p, std::size_t piece_bytes, std::size_t index) {
     };
     piece.bytes = cut(p.bytes);
     if (family_of(p.operation) == Family::blocks && p.stride == 0) piece.stride = p.bytes;
-    for (Block& b : piece.blocks) b.bytes = cut(b.bytes);
+    for (auto* blocks : {&piece.blocks, &piece.sends})
+        for (Block& b : *blocks) b.bytes = cut(b.bytes);
     return piece;
 }
 

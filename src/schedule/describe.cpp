@@ -7,6 +7,7 @@ std::string to_string(Buffer buffer) {
         case Buffer::input: return "input";
         case Buffer::output: return "output";
         case Buffer::scratch: return "scratch";
+        case Buffer::unknown: return "unknown place";
     }
     return "?";
 }
@@ -25,7 +26,8 @@ std::string describe(const Step& step) {
     if (step.order == Order::after) order = ", combined after";
     switch (step.kind) {
         case StepKind::put:
-            return "put to " + peer + " (" + from + " into its " + to + ")";
+            return "put to " + peer + " (" + from + " into its " +
+                   (step.to.buffer == Buffer::unknown ? to_string(step.to.buffer) : to) + ")";
         case StepKind::arrive:
             return "arrive from " + peer + " (" + to + order + ")";
         case StepKind::offer:

@@ -140,7 +140,8 @@ private:
         const auto index = static_cast<std::uint32_t>(result_.messages.size());
         const Step& p = step(put);
         const Step& a = step(arrive);
-        if (p.bytes != a.bytes || (p.bytes > 0 && !(p.to == a.to)))
+        const bool same_place = p.to == a.to || p.to.buffer == Buffer::unknown;
+        if (p.bytes != a.bytes || (p.bytes > 0 && !same_place))
             fault(arrive, "does not fit the put that it takes: " + place(put.rank, put.round) + ": " +
                               describe(p));
         result_.messages.push_back({put, arrive, p.bytes, previous, none});

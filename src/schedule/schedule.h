@@ -20,7 +20,9 @@
 
 namespace fanlight {
 
-enum class Buffer : std::uint8_t { input, output, scratch };
+// `unknown`: the place of a put that its target alone knows, and names in its arrive.  A transport
+// that writes there must be told first.
+enum class Buffer : std::uint8_t { input, output, scratch, unknown };
 
 struct Address {
     Buffer buffer = Buffer::scratch;
@@ -33,6 +35,7 @@ struct Address {
 inline Address input(std::size_t offset = 0) { return {Buffer::input, offset}; }
 inline Address output(std::size_t offset = 0) { return {Buffer::output, offset}; }
 inline Address scratch(std::size_t offset = 0) { return {Buffer::scratch, offset}; }
+inline Address unknown() { return {Buffer::unknown, 0}; }
 
 enum class StepKind : std::uint8_t {
     put,      // write `bytes` at `from` into the peer's `to`, then notify it

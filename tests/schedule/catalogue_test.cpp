@@ -65,6 +65,18 @@ std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
     return result;
 }
 
+// What each rank has for each other: much of it nothing (kind 0), data between one pair of ranks
+// alone (1), none at all (2).
+void set_uneven_exchange(Problem& p, int kind) {
+    std::vector<std::size_t> lengths;
+    for (int r = 0; r < p.size; ++r)
+        for (int s = 0; s < p.size; ++s)
+            lengths.push_back(kind == 0   ? static_cast<std::size_t>((r * 7 + s * 3) % 5) * 8
+                              : kind == 1 ? (r == 0 && s == p.size - 1 ? 1000 : 0)
+                                          : 0);
+    set_exchange(p, lengths, kind == 0 ? 8 : 0);
+}
+
 std::vector<Problem> problems(const Algorithm& algorithm, int size) {
     std::vector<Problem> result;
     Problem p;
@@ -77,7 +89,9 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
             p.commutative = commutative;
             if (family_of(p.operation) == Family::blocks_v) {
                 for (int kind = 0; kind < 3; ++kind) {
-                    p.blocks = uneven_blocks(size, kind);
+                    p.element = reduces(p.operation) ? 8 : 1;
+                    if (p.operation == Operation::alltoallv) set_uneven_exchange(p, kind);
+                    else p.blocks = uneven_blocks(size, kind);
                     result.push_back(p);
                 }
                 continue;
