@@ -195,6 +195,18 @@ def operations():
     return sorted({a.operation for a in algorithms()} - NOT_SERVED)
 
 
+@functools.cache
+def layers():
+    """All algorithms that are served, in sets that have one of each operation at most, so that a
+    run tries many; those that need a commuting operator apart."""
+    result = []
+    for commutative in (False, True):
+        columns = [[a for a in algorithms() if a.operation == operation and ("commutative" in a.restrictions) == commutative]
+                   for operation in operations()]
+        result += [[c[i] for c in columns if i < len(c)] for i in range(max(map(len, columns)))]
+    return result
+
+
 def is_root():
     return os.geteuid() == 0
 
