@@ -39,7 +39,8 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
       lanes_(segment.data(), size),
       waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
       known_done_(static_cast<std::size_t>(size), 0),
-      pids_(static_cast<std::size_t>(size), 0) {
+      pids_(static_cast<std::size_t>(size), 0),
+      seen_bits_(lanes_.lanes() * lanes_.register_words(), 0) {
     if (segment.size() < segment_bytes(size))
         throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
                                     std::to_string(size) + " ranks, which need " +
@@ -285,6 +286,18 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
                     std::memcpy(cell->payload, from, s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.message, s.place));
+                break;
+            }
+            case BoundKind::set_bit:
+                turn_over(*reinterpret_cast<std::uint64_t*>(lane + s.cell), std::uint64_t{1} << s.message % 64);
+                break;
+            case BoundKind::await_bit: {
+                const auto* word = reinterpret_cast<const std::uint64_t*>(lane + s.cell);
+                const std::uint64_t bit = std::uint64_t{1} << s.message % 64;
+                std::uint64_t& seen = seen_bits_[(sequence & (lanes_.lanes() - 1)) * lanes_.register_words() + s.message / 64];
+                waiter_(s.peer, name, [&] { return ((load(*word) ^ seen) & bit) != 0; });
+                seen ^= bit;
+                note_done(s.peer, sequence);
                 break;
             }
             case BoundKind::settle: {

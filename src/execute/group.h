@@ -115,6 +115,7 @@ private:
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked
     std::vector<pid_t> pids_;
+    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
 };
 

@@ -62,6 +62,9 @@ struct Step {
     Address from;                    // put, offer, copy, combine: here; get: at the peer
     Address to;                      // arrive, get, copy, combine: here; put: at the peer
     std::size_t bytes = 0;
+    // put, arrive of no bytes: the signal may be one bit of a word that all who signal this rank
+    // share.  At most one such from one rank to another.
+    bool bit = false;
     std::uint32_t first_reader = 0;  // offer: readers are Schedule::readers[first_reader .. + readers)
     std::uint32_t readers = 0;
 };

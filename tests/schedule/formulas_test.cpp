@@ -71,6 +71,7 @@ N vectors_to_others(N p) { return (p - 1) * p; }
 
 const std::multimap<std::string, Formula> formulas{
     {"barrier one-to-all", {all_pairs, nothing, one, one}},
+    {"barrier signal-register", {[](N p) { return 2 * (p - 1); }, nothing, two, two}},
     {"barrier dissemination", {[](N p) { return p * ceil2(p); }, nothing, ceil2, ceil2}},
     {"barrier pairwise-exchange", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); }, nothing,
                                    folded_depth,
