@@ -107,7 +107,7 @@ std::string restriction(const Algorithm& algorithm, const Problem& problem) {
         return name() + " needs a power of two of ranks, and there are " +
                std::to_string(problem.size);
     if (algorithm.even && problem.size > 1 && problem.size % 2 != 0)
-        return name + " needs an even number of ranks, and there are " + std::to_string(problem.size);
+        return name() + " needs an even number of ranks, and there are " + std::to_string(problem.size);
     if (algorithm.commutative && !problem.commutative)
         return name() + " needs an operator that commutes";
     return {};
