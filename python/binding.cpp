@@ -18,6 +18,7 @@
 #include "schedule/schedule.h"
 #include "schedule/verify.h"
 #include "execute/wait.h"
+#include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
 #include "topology/single_copy.h"
@@ -47,7 +48,7 @@ const Algorithm& named_for(std::string_view name, const Problem& p) {
 
 Problem make_problem(std::string_view operation, int size, int rank, int root, std::size_t bytes,
                      const std::vector<std::size_t>& block_bytes, std::size_t element, bool commutative,
-                     int degree, std::size_t piece, int shift) {
+                     const Parameters& parameters) {
     if (size < 1) throw std::invalid_argument("size must be at least 1");
     if (rank < 0 || rank >= size) throw std::invalid_argument("rank must be from 0 to size - 1");
     if (root < 0 || root >= size) throw std::invalid_argument("root must be from 0 to size - 1");
@@ -59,8 +60,13 @@ Problem make_problem(std::string_view operation, int size, int rank, int root, s
     p.bytes = bytes;
     p.element = element;
     p.commutative = commutative;
-    p.parameters = {.degree = degree, .piece = piece, .shift = shift};
-    if (family_of(p.operation) == Family::blocks_v) {
+    p.parameters = parameters;
+    if (p.operation == Operation::alltoallv) {
+        const std::size_t pairs = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+        if (!block_bytes.empty() && block_bytes.size() != pairs)
+            throw std::invalid_argument("blocks: one length for each pair of ranks, rank 0's for all first");
+        set_exchange(p, block_bytes.empty() ? std::vector<std::size_t>(pairs, bytes) : block_bytes);
+    } else if (family_of(p.operation) == Family::blocks_v) {
         if (!block_bytes.empty() && block_bytes.size() != static_cast<std::size_t>(size))
             throw std::invalid_argument("blocks: one length for each rank");
         std::size_t offset = 0;
@@ -70,11 +76,22 @@ Problem make_problem(std::string_view operation, int size, int rank, int root, s
             offset += length;
         }
     } else if (!block_bytes.empty()) {
-        throw std::invalid_argument("blocks: only for allgatherv, gatherv and scatterv");
+        throw std::invalid_argument("blocks: only for operations with blocks of different lengths");
     }
     if (reduces(p.operation) && (element == 0 || bytes % element != 0))
         throw std::invalid_argument("bytes must be a multiple of element");
+    if (reduces(p.operation))
+        for (const Block& b : p.blocks)
+            if (b.bytes % element != 0) throw std::invalid_argument("blocks must be multiples of element");
     return p;
+}
+
+nb::dict dict_of(const Parameters& parameters) {
+    nb::dict d;
+#define PARAMETER(name, type, description) d[#name] = parameters.name;
+#include "schedule/parameters.def"
+#undef PARAMETER
+    return d;
 }
 
 // Rank r's node for ranks that are dealt out in blocks, or empty for one node.
@@ -118,7 +135,10 @@ NB_MODULE(_core, m) {
         .def_prop_ro("operation", [](const Algorithm& a) { return to_string(a.operation); })
         .def_ro("name", &Algorithm::name)
         .def_ro("power_of_two", &Algorithm::power_of_two)
+        .def_ro("even", &Algorithm::even)
         .def_ro("commutative", &Algorithm::commutative)
+        .def_ro("pipelined", &Algorithm::pipelined)
+        .def_ro("parameters", &Algorithm::parameters, "The names of those that it takes")
         .def_ro("description", &Algorithm::description)
         .def_ro("paper", &Algorithm::paper)
         .def("restriction", [](const Algorithm& a, const Problem& p) { return restriction(a, p); },
@@ -131,13 +151,13 @@ NB_MODULE(_core, m) {
         .def("__init__",
              [](Problem* self, std::string_view operation, int size, int rank, int root, std::size_t bytes,
                 const std::vector<std::size_t>& blocks, std::size_t element, bool commutative, int degree,
-                std::size_t piece, int shift) {
-                 new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element,
-                                                 commutative, degree, piece, shift));
+                std::size_t piece, std::size_t minimum, int shift) {
+                 new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element, commutative,
+                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift}));
              },
              "operation"_a, "size"_a, "rank"_a = 0, "root"_a = 0, "bytes"_a = 8,
              "blocks"_a = std::vector<std::size_t>(), "element"_a = 1, "commutative"_a = true,
-             "degree"_a = 0, "piece"_a = 0, "shift"_a = 0)
+             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0)
         .def_prop_ro("operation", [](const Problem& p) { return to_string(p.operation); })
         .def_ro("size", &Problem::size)
         .def_ro("rank", &Problem::rank)
@@ -193,6 +213,19 @@ NB_MODULE(_core, m) {
     }, "operation"_a = "", "The catalogue, or the part for one operation");
     m.def("algorithm", [](std::string_view o, std::string_view n) { return named(o, n); },
           "operation"_a, "name"_a, "One of the catalogue; ValueError with the names that exist");
+
+    m.def("parse_choice", [](std::string_view o, std::string_view text) {
+        const Choice c = parse_choice(operation_from(o), text);
+        if (!c.algorithm) throw std::invalid_argument("native is the MPI library's own, which has no schedule");
+        return std::pair(*c.algorithm, dict_of(c.parameters));
+    }, "operation"_a, "text"_a, "An algorithm and its parameters: tree(degree=4)");
+    m.def("parameters", [] {
+        return std::vector<std::pair<std::string, std::string>>{
+#define PARAMETER(name, type, description) {#name, description},
+#include "schedule/parameters.def"
+#undef PARAMETER
+        };
+    }, "The parameters that algorithms may take, with what they mean");
 
     m.def("schedule", [](std::string_view algorithm, const Problem& p) {
         return named_for(algorithm, p).schedule(problem_at(p, p.rank));
@@ -250,9 +283,7 @@ NB_MODULE(_core, m) {
         const Choice c = Selector(forced, rules).choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
-        d["degree"] = c.parameters.degree;
-        d["piece"] = c.parameters.piece;
-        d["shift"] = c.parameters.shift;
+        d["parameters"] = dict_of(c.parameters);
         d["rule"] = c.rule;
         return d;
     }, "operation"_a, "bytes"_a, "ranks"_a, "oversubscribed"_a = false, "single_copy"_a = true,

@@ -7,7 +7,7 @@ schedules look like, whether they are right, what they cost and which one is cho
 __version__ = "0.1.0"
 
 _core_names = frozenset({
-    "Problem", "algorithms", "operations", "settings", "schedule", "schedules", "verify", "count", "cost",
+    "Problem", "algorithms", "operations", "parameters", "settings", "schedule", "schedules", "verify", "count", "cost",
     "draw", "choose", "built_in_rules", "usable_cores",
 })
 

@@ -123,14 +123,15 @@ def info():
 def check_operation(name: Optional[str]) -> str:
     if name is None:
         return ""
-    name = name.replace("-", "_")
+    name = name.replace("_", "-")
     if name not in core().operations():
         raise FanlightError(f"no operation {name!r}", "There are: " + ", ".join(core().operations()) + ".")
     return name
 
 
 def restrictions(a) -> str:
-    return ", ".join(t for t, is_so in (("power of two", a.power_of_two), ("commutative", a.commutative)) if is_so)
+    return ", ".join(t for t, is_so in (("power of two", a.power_of_two), ("even", a.even), ("commutative", a.commutative))
+                     if is_so)
 
 
 @app.command("list")
@@ -139,12 +140,13 @@ def list_algorithms(operation: Optional[str] = typer.Argument(None, help="Only t
     from .tables import table
 
     operation = check_operation(operation)
-    t = table("operation", "algorithm", "needs", "idea", "paper")
+    t = table("operation", "algorithm", "needs", "parameters", "idea", "paper")
     before = None
     for a in core().algorithms(operation):
         if before not in (None, a.operation):
             t.add_section()
-        t.add_row("" if before == a.operation else a.operation, a.name, restrictions(a), a.description, a.paper)
+        t.add_row("" if before == a.operation else a.operation, a.name, restrictions(a), ", ".join(a.parameters),
+                  a.description, a.paper)
         before = a.operation
     console.print(t)
 
@@ -176,15 +178,16 @@ def verify(
     operation = check_operation(operation)
     chosen = core().algorithms(operation)
     if algorithm:
-        one = named(operation, algorithm)
+        one, _ = named(operation, algorithm)
         chosen = [a for a in chosen if a.name == one.name]
     if proofs.run(chosen, sizes, calls, console):
         raise typer.Exit(1)
 
 
 def named(operation: str, algorithm: str):
+    """The algorithm and its parameters: tree(degree=4)."""
     try:
-        return core().algorithm(operation, algorithm)
+        return core().parse_choice(operation, algorithm)
     except ValueError as e:
         raise FanlightError(str(e), "`fanlight list` says more.") from e
 
@@ -193,18 +196,19 @@ def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str
     from .units import parse_bytes
 
     operation = check_operation(operation)
-    a = named(operation, algorithm)
+    a, parameters = named(operation, algorithm)
     length = parse_bytes(size)
     element = 8 if length % 8 == 0 else 1
     try:
-        return a, core().Problem(operation, ranks, root=root, bytes=length, element=element)
+        return a, core().Problem(operation, ranks, root=root, bytes=length, element=element,
+                                 **parameters)
     except ValueError as e:
         raise FanlightError(str(e)) from e
 
 
 @app.command()
 def draw(
-    operation: str, algorithm: str,
+    operation: str, algorithm: str = typer.Argument(..., help="Also with parameters: 'tree(degree=4)'."),
     ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=256),
     root: int = typer.Option(0, "--root", min=0),
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
@@ -229,7 +233,8 @@ def draw(
 
 @app.command()
 def count(
-    operation: str, algorithm: Optional[str] = typer.Argument(None),
+    operation: str,
+    algorithm: Optional[str] = typer.Argument(None, help="Only this one; also with parameters: 'tree(degree=4)'."),
     ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096),
     root: int = typer.Option(0, "--root", min=0),
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
@@ -239,8 +244,8 @@ def count(
     from . import counts
 
     operation = check_operation(operation)
-    chosen = [named(operation, algorithm)] if algorithm else core().algorithms(operation)
-    counts.show(chosen, lambda a: one_problem(operation, a.name, ranks, root, size)[1],
+    chosen = [named(operation, algorithm)[0]] if algorithm else core().algorithms(operation)
+    counts.show(chosen, lambda a: one_problem(operation, algorithm or a.name, ranks, root, size)[1],
                 per_node, console)
 
 
@@ -270,7 +275,7 @@ def explain(
     t = table("", "", title=None, show_header=False)
     t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
               + (" (oversubscribed)" if ranks > cores else ""))
-    parameters = ", ".join(f"{p}={c[p]}" for p in ("degree", "piece", "shift") if c[p])
+    parameters = ", ".join(f"{p}={value}" for p, value in c["parameters"].items() if value)
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else ""))
     t.add_row("because", c["rule"])
     if c["algorithm"] != "native":

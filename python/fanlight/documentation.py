@@ -32,14 +32,17 @@ def configuration() -> str:
 
 def algorithms() -> str:
     lines = ["# The algorithms\n", _NOTE,
-             "One row of `src/algorithms/registry.def` each; `fanlight draw` shows the message pattern of any.\n"]
+             "One row of `src/algorithms/registry.def` each; `fanlight draw` shows the message pattern of any.\n",
+             "A rule or `FANLIGHT_ALGORITHM` may set the parameters that an algorithm takes: `bcast:tree(degree=4,piece=8K)`.\n",
+             "| parameter | meaning |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in _core.parameters()), ""]
     before = None
     for a in _core.algorithms():
         if a.operation != before:
-            lines += ([""] if before else []) + [f"## {a.operation}\n", "| name | needs | idea | paper |", "|---|---|---|---|"]
+            lines += ([""] if before else []) + [f"## {a.operation}\n", "| name | needs | parameters | idea | paper |", "|---|---|---|---|---|"]
             before = a.operation
-        needs = ", ".join(t for t, so in (("a power of two", a.power_of_two), ("a commutative operator", a.commutative)) if so)
-        lines.append(f"| `{a.name}` | {needs} | {a.description} | {a.paper} |")
+        needs = ", ".join(t for t, so in (("a power of two", a.power_of_two), ("an even number", a.even),
+                                           ("a commutative operator", a.commutative)) if so)
+        lines.append(f"| `{a.name}` | {needs} | {', '.join(a.parameters)} | {a.description} | {a.paper} |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,9 +9,14 @@ from . import _core
 from .tables import table
 
 
+# Values of the parameters that change schedules, besides the defaults.
+UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3}
+
+
 def cases(algorithm, size: int):
     """The problems of one number of ranks: every root, an operator that commutes and one that
-    does not, one element and several, for v forms blocks of different lengths with empty ones."""
+    does not, one element and several, for v forms blocks of different lengths with empty ones, and the
+    parameters that the algorithm takes."""
     operation = algorithm.operation
     roots = range(size) if _core.is_rooted(operation) else [0]
     commutes = [True, False] if _core.is_reduction(operation) else [True]
@@ -20,16 +25,20 @@ def cases(algorithm, size: int):
             common = dict(root=root, commutative=commutative)
             if operation == "barrier":
                 lengths = [dict(bytes=0)]
+            elif operation == "alltoallv":
+                lengths = [dict(blocks=[(r * 5 + s * 3) % 7 for r in range(size) for s in range(size)]), dict(bytes=4)]
             elif _core.has_blocks_v(operation):
-                lengths = [dict(blocks=[(r * 5 + 3) % 7 for r in range(size)]), dict(bytes=4)]
+                element = 4 if _core.is_reduction(operation) else 1
+                lengths = [dict(blocks=[(r * 5 + 3) % 7 * element for r in range(size)], element=element), dict(bytes=4)]
             elif _core.is_reduction(operation):
                 lengths = [dict(bytes=4, element=4), dict(bytes=(2 * size + 1) * 4, element=4)]
             else:
                 lengths = [dict(bytes=1), dict(bytes=2 * size + 1)]
             for length in lengths:
-                problem = _core.Problem(operation, size, **common, **length)
-                if not algorithm.restriction(problem):
-                    yield problem
+                for parameters in [{}, *(dict([p]) for p in UNUSUAL.items() if p[0] in algorithm.parameters)]:
+                    problem = _core.Problem(operation, size, **common, **length, **parameters)
+                    if not algorithm.restriction(problem):
+                        yield problem
 
 
 def run(algorithms, sizes: range, calls: int, console: Console) -> int:

@@ -22,14 +22,33 @@ std::vector<Run> runs(const Problem& problem, int first, int count) {
     return result;
 }
 
+std::size_t packed_offset(const Problem& problem, int r) {
+    if (problem.blocks.empty()) return static_cast<std::size_t>(r) * problem.bytes;
+    std::size_t bytes = 0;
+    for (int i = 0; i < r; ++i) bytes += problem.block(i).bytes;
+    return bytes;
+}
+
+namespace {
+
+// Whether all blocks lie side by side in rank order.
+bool side_by_side(const Problem& problem) {
+    if (problem.blocks.empty()) return problem.contiguous_blocks();
+    for (int r = 1; r < problem.size; ++r)
+        if (problem.block(r).offset != problem.block(r - 1).offset + problem.block(r - 1).bytes)
+            return false;
+    return true;
+}
+
+}  // namespace
+
 Address offered_block(const Problem& problem, int r) {
-    if (problem.contiguous_blocks()) return input(problem.block(r).offset);
-    return scratch(static_cast<std::size_t>(r) * problem.bytes);
+    return side_by_side(problem) ? input(problem.block(r).offset) : scratch(packed_offset(problem, r));
 }
 
 int offer_blocks(Builder& b, const Problem& problem) {
-    const std::size_t bytes = static_cast<std::size_t>(problem.size) * problem.bytes;
-    if (!problem.contiguous_blocks()) {
+    const std::size_t bytes = packed_offset(problem, problem.size);
+    if (!side_by_side(problem)) {
         b.reserve(bytes);
         for (const Run& run : runs(problem, 0, problem.size))
             b.copy(input(run.offset), scratch(run.packed), run.bytes);

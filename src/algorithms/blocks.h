@@ -15,15 +15,18 @@ struct Run {
 };
 
 // Blocks first .. first + count - 1, wrapping around behind the last rank: one run (two if
-// they wrap around) where neighbours touch, otherwise one run for each block.  All ranks get
+// they wrap around) where blocks of equal length touch, otherwise one run for each block.  All ranks get
 // the same runs for the same blocks, so that puts and arrives match.
 std::vector<Run> runs(const Problem&, int first, int count);
 
 // Offers all blocks of the input to all other ranks, as one offer; the peers find block r at
-// offered_block().  Where the blocks do not touch they are packed in scratch first, since an
+// offered_block().  Where the blocks do not all touch they are packed in scratch first, since an
 // offer is one range; that is this rank's first reservation.
 int offer_blocks(Builder&, const Problem&);
 Address offered_block(const Problem&, int r);
+
+// The length of blocks 0 .. r - 1 together: where block r lies when they are packed.
+std::size_t packed_offset(const Problem&, int r);
 
 // Blocks that lie at the same place here and at the peer, in the buffer of all blocks.
 void put_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);

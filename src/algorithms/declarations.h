@@ -4,9 +4,9 @@
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 
-#define ALGORITHM(operation, name, restrictions, description, paper) \
-    namespace fanlight::operation##_algorithms {                     \
-    Schedule name(const Problem&);                                   \
+#define ALGORITHM(operation, name, properties, parameters, description, paper) \
+    namespace fanlight::operation##_algorithms {                               \
+    Schedule name(const Problem&);                                             \
     }
 #include "algorithms/registry.def"
 #undef ALGORITHM

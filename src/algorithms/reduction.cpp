@@ -2,7 +2,7 @@
 
 namespace fanlight {
 
-void reduce_up(Builder& b, const Problem& problem, const BinomialTree& tree, Address here,
+void reduce_up(Builder& b, const Problem& problem, const Tree& tree, Address here,
                Address at_parent) {
     const std::size_t bytes = problem.bytes;
     Address result = input();  // a leaf sends its input as it is
@@ -21,6 +21,30 @@ void reduce_up(Builder& b, const Problem& problem, const BinomialTree& tree, Add
     }
     if (tree.parent >= 0) {
         b.put(tree.parent, result, at_parent, bytes);
+    } else if (tree.children.empty()) {
+        b.copy(input(), here, bytes);  // alone
+    }
+    b.next_round();
+}
+
+void read_up(Builder& b, const Problem& problem, const Tree& tree, Address here) {
+    const std::size_t bytes = problem.bytes;
+    Address result = input();  // a leaf offers its input as it is
+    for (const Subtree& child : tree.children) {
+        const Address theirs = child.count == 1 ? input() : scratch();
+        const bool above = child.first > problem.rank;
+        if (result == input()) {
+            b.get(child.rank, 0, theirs, here, bytes);
+            b.next_round();
+            b.combine(input(), here, bytes, above ? Order::before : Order::after);
+            result = here;
+        } else {
+            b.get(child.rank, 0, theirs, here, bytes, above ? Order::after : Order::before);
+        }
+        b.next_round();
+    }
+    if (tree.parent >= 0) {
+        b.offer_to(tree.parent, result, bytes);
     } else if (tree.children.empty()) {
         b.copy(input(), here, bytes);  // alone
     }

@@ -1,4 +1,4 @@
-// The way up a binomial tree, which reduce and allreduce share.
+// The way up a tree, which reduce and allreduce share.
 #pragma once
 
 #include "algorithms/trees.h"
@@ -9,6 +9,11 @@ namespace fanlight {
 // Combines this rank's input with its children's results into `here`, and puts the outcome to
 // the parent's `at_parent`.  Rank order is kept: a child's ranks are all below or all above
 // its parent's.  Ends its last round.
-void reduce_up(Builder&, const Problem&, const BinomialTree&, Address here, Address at_parent);
+void reduce_up(Builder&, const Problem&, const Tree&, Address here, Address at_parent);
+
+// The same by reads: this rank combines its input with what its children offer into `here`, and
+// offers the outcome to its parent as its first offer.  `here` is this rank's first reservation,
+// at the root the output.  Ends its last round.
+void read_up(Builder&, const Problem&, const Tree&, Address here);
 
 }  // namespace fanlight

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <vector>
 
 #include "algorithms/declarations.h"
@@ -9,14 +10,34 @@
 namespace fanlight {
 namespace {
 
-enum Restrictions : unsigned { none = 0, power_of_two = 1, commutative = 2 };
+// What a row may name, each in a space of its own.
+namespace property {
+enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8 };
+}
+namespace parameter {
+enum Index : unsigned {
+#define PARAMETER(name, type, description) name##_index,
+#include "schedule/parameters.def"
+#undef PARAMETER
+};
+constexpr unsigned none = 0;
+#define PARAMETER(name, type, description) constexpr unsigned name = 1u << name##_index;
+#include "schedule/parameters.def"
+#undef PARAMETER
+constexpr std::string_view names[] = {
+#define PARAMETER(name, type, description) #name,
+#include "schedule/parameters.def"
+#undef PARAMETER
+};
+}  // namespace parameter
 
 // A row's name is an identifier; users write '-' where it has '_'.
 struct Row {
     Operation operation;
     std::string name;
     Schedule (*schedule)(const Problem&);
-    unsigned restrictions;
+    unsigned properties;
+    unsigned parameters;
     std::string_view description;
     std::string_view paper;
 };
@@ -29,25 +50,42 @@ std::string as_users_write(std::string_view name) {
 
 const std::vector<Row>& rows() {
     static const std::vector<Row> all = {
-#define ALGORITHM(operation, name, restrictions, description, paper)      \
+#define ALGORITHM(operation, name, properties, parameters, description, paper) \
     {Operation::operation, as_users_write(#name), operation##_algorithms::name, \
-     restrictions, description, paper},
+     [] { using namespace property; return unsigned{properties}; }(),           \
+     [] { using namespace parameter; return unsigned{parameters}; }(), description, paper},
 #include "algorithms/registry.def"
 #undef ALGORITHM
     };
     return all;
 }
 
+std::vector<std::string_view> parameters_of(const Row& row) {
+    // The executor cuts whatever has data.
+    const bool cut = family_of(row.operation) != Family::signal;
+    const unsigned taken = row.parameters | (cut ? parameter::piece : parameter::none);
+    std::vector<std::string_view> result;
+    for (unsigned i = 0; i < std::size(parameter::names); ++i)
+        if ((taken >> i & 1u) != 0) result.push_back(parameter::names[i]);
+    return result;
+}
+
 std::vector<Algorithm> make_catalogue() {
     std::vector<Algorithm> result;
-    for (const Row& row : rows())
-        result.push_back({row.operation, row.name, row.schedule,
-                          (row.restrictions & power_of_two) != 0,
-                          (row.restrictions & commutative) != 0, row.description, row.paper});
+    for (const Row& row : rows()) {
+        const auto has = [&](unsigned property) { return (row.properties & property) != 0; };
+        result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
+                          has(property::even), has(property::commutative),
+                          has(property::pipelined), parameters_of(row), row.description, row.paper});
+    }
     return result;
 }
 
 }  // namespace
+
+bool Algorithm::takes(std::string_view parameter) const {
+    return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
+}
 
 std::span<const Algorithm> algorithms() {
     static const std::vector<Algorithm> catalogue = make_catalogue();
@@ -68,6 +106,8 @@ std::string restriction(const Algorithm& algorithm, const Problem& problem) {
     if (algorithm.power_of_two && !std::has_single_bit(static_cast<unsigned>(problem.size)))
         return name() + " needs a power of two of ranks, and there are " +
                std::to_string(problem.size);
+    if (algorithm.even && problem.size > 1 && problem.size % 2 != 0)
+        return name() + " needs an even number of ranks, and there are " + std::to_string(problem.size);
     if (algorithm.commutative && !problem.commutative)
         return name() + " needs an operator that commutes";
     return {};

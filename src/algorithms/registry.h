@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
@@ -15,9 +16,15 @@ struct Algorithm {
     std::string_view name;  // as users write it: "pruned-ring"; file and function: pruned_ring
     Schedule (*schedule)(const Problem&);
     bool power_of_two;      // works for 1, 2, 4, 8 ... ranks only
+    bool even;              // works for 1 or an even number of ranks only
     bool commutative;       // needs an operator that commutes
+    bool pipelined;         // long messages run piece by piece even where nothing is staged: what
+                            // a rank passes on is still in its cache, and the ranks overlap
+    std::vector<std::string_view> parameters;  // that it takes: "degree", "piece" ...
     std::string_view description;
     std::string_view paper;
+
+    bool takes(std::string_view parameter) const;
 };
 
 std::span<const Algorithm> algorithms();

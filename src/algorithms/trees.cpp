@@ -5,44 +5,78 @@
 namespace fanlight {
 namespace {
 
-// The aligned group of `width` ranks around `rank`, as a subtree; count 0 if it is empty.
-Subtree group_at(int first, int width, int size, int root) {
-    const int count = std::clamp(size - first, 0, width);
-    const bool holds_root = first <= root && root < first + count;
-    return {holds_root ? root : first, first, count};
+struct Shape {
+    int size;
+    int root;
+
+    // The ranks first .. first + width - 1, as far as they exist, as a subtree.
+    Subtree group_at(int first, int width) const {
+        const int count = std::clamp(size - first, 0, width);
+        const bool holds_root = first <= root && root < first + count;
+        return {holds_root ? root : first, first, count};
+    }
+    Subtree group_of(int rank, int width) const { return group_at(rank / width * width, width); }
+};
+
+Tree chain(int rank, const Shape& shape) {
+    const int root = shape.root;
+    const Subtree below{rank - 1, 0, rank};
+    const Subtree above{rank + 1, rank + 1, shape.size - 1 - rank};
+    Tree t;
+    t.own = rank == root  ? Subtree{rank, 0, shape.size}
+            : rank < root ? Subtree{rank, 0, rank + 1}
+                          : Subtree{rank, rank, shape.size - rank};
+    if (rank != root) t.parent = rank < root ? rank + 1 : rank - 1;
+    if (rank <= root && below.count > 0) t.children.push_back(below);
+    if (rank >= root && above.count > 0) t.children.push_back(above);
+    return t;
 }
 
-Subtree group_of(int rank, int width, int size, int root) {
-    return group_at(rank / width * width, width, size, root);
+Tree merged_groups(int degree, int rank, const Shape& shape) {
+    Tree t;
+    t.own = shape.group_of(rank, 1);
+    // From groups of one on, for as long as this rank represents its group.
+    for (int width = 1; width < shape.size;) {
+        // Not beyond the size: a product of large numbers must not overflow.
+        const int whole_width = width > shape.size / degree ? shape.size : width * degree;
+        const Subtree whole = shape.group_of(rank, whole_width);
+        if (whole.rank != rank) {
+            t.parent = whole.rank;
+            break;
+        }
+        const int own = rank / width * width;
+        for (int first = own - width; first >= whole.first; first -= width)
+            t.children.push_back(shape.group_at(first, width));
+        for (int first = own + width; first < whole.first + whole.count; first += width)
+            t.children.push_back(shape.group_at(first, width));
+        t.own = whole;
+        width = whole_width;
+    }
+    return t;
+}
+
+Tree without_parents(int degree, int rank, const Shape& shape) {
+    return degree == 1 ? chain(rank, shape) : merged_groups(degree, rank, shape);
 }
 
 }  // namespace
 
-BinomialTree binomial_tree(int rank, int size, int root) {
-    BinomialTree tree;
-    tree.own = group_of(rank, 1, size, root);
-    // From groups of one on, for as long as this rank represents its group.
-    for (int width = 1; width < size; width *= 2) {
-        const Subtree whole = group_of(rank, 2 * width, size, root);
-        if (whole.rank != rank) {
-            tree.parent = whole.rank;
-            break;
-        }
-        const bool in_left_half = rank < whole.first + width;
-        const Subtree other =
-            group_at(in_left_half ? whole.first + width : whole.first, width, size, root);
-        if (other.count > 0) tree.children.push_back(other);
-        tree.own = whole;
-    }
-    if (tree.parent >= 0) {
-        // The parent may represent larger groups than the one in which it is met here.
-        tree.parents = {tree.parent, tree.parent, 1};
-        for (int width = 1; width < 2 * size; width *= 2) {
-            const Subtree group = group_of(tree.parent, width, size, root);
-            if (group.rank == tree.parent) tree.parents = group;
-        }
-    }
-    return tree;
+std::vector<int> Tree::ranks_of_children() const {
+    std::vector<int> ranks;
+    for (const Subtree& child : children) ranks.push_back(child.rank);
+    return ranks;
+}
+
+Tree tree(int degree, int rank, int size, int root) {
+    const Shape shape{size, root};
+    Tree t = without_parents(degree, rank, shape);
+    if (t.parent >= 0) t.parents = without_parents(degree, t.parent, shape).own;
+    return t;
+}
+
+Tree tree_for(const Problem& problem, int root, int default_degree) {
+    const int degree = problem.parameters.degree > 0 ? problem.parameters.degree : default_degree;
+    return tree(degree, problem.rank, problem.size, root);
 }
 
 }  // namespace fanlight

@@ -39,7 +39,8 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
       lanes_(segment.data(), size),
       waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
       known_done_(static_cast<std::size_t>(size), 0),
-      pids_(static_cast<std::size_t>(size), 0) {
+      pids_(static_cast<std::size_t>(size), 0),
+      seen_bits_(lanes_.lanes() * lanes_.register_words(), 0) {
     if (segment.size() < segment_bytes(size))
         throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
                                     std::to_string(size) + " ranks, which need " +
@@ -66,15 +67,21 @@ std::size_t staging_bound(const Problem& p) {
 
 }  // namespace
 
+std::size_t Group::room_for_staging() const {
+    return lanes_.staging_bytes() * (oversubscribed() ? lanes_.areas() : 1);
+}
+
 // What it returns is the same on all ranks: it depends on all of them.
 Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const {
     const std::size_t length = length_of(problem);
     const std::size_t all_staged = single_copy_ ? std::min(lanes_.staging_bytes(), options_.single_copy_from) : lanes_.staging_bytes();
-    if (staging_bound(problem) < all_staged) return {length, false};
-    const std::size_t room = lanes_.staging_bytes() * (oversubscribed() ? lanes_.areas() : 1);
     std::size_t longest = oversubscribed() ? default_staged_piece_oversubscribed : default_staged_piece;
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
+    // What asks for pieces is also cut where nothing needs staging.
+    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
+    if (may_be_whole && staging_bound(problem) < all_staged) return {length, false};
+    const std::size_t room = room_for_staging();
     const auto needs = [&](std::size_t bytes) {
         Needs most;
         Problem p = piece_of(problem, bytes, 0);
@@ -90,7 +97,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
     const Needs whole = needs(length);
     // As it is when all that is long is read from its owner.
-    if (fits(whole, longest)) return cut_at(length, whole);
+    if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     for (std::size_t bytes = std::min(longest, length);; bytes /= 2) {
         const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
@@ -129,7 +136,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         Problem last;
         for (std::size_t i = 0; i < pieces; ++i) {
             Problem piece = piece_of(problem, cut.bytes, i);
-            if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks) {
+            if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks && piece.sends == last.sends) {
                 ++plan.parts[parts - 1].repeat;
                 continue;
             }
@@ -281,6 +288,18 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
                 store(cell->flag, flag_of(sequence, s.message, s.place));
                 break;
             }
+            case BoundKind::set_bit:
+                turn_over(*reinterpret_cast<std::uint64_t*>(lane + s.cell), std::uint64_t{1} << s.message % 64);
+                break;
+            case BoundKind::await_bit: {
+                const auto* word = reinterpret_cast<const std::uint64_t*>(lane + s.cell);
+                const std::uint64_t bit = std::uint64_t{1} << s.message % 64;
+                std::uint64_t& seen = seen_bits_[(sequence & (lanes_.lanes() - 1)) * lanes_.register_words() + s.message / 64];
+                waiter_(s.peer, name, [&] { return ((load(*word) ^ seen) & bit) != 0; });
+                seen ^= bit;
+                note_done(s.peer, sequence);
+                break;
+            }
             case BoundKind::settle: {
                 const Channel& channel = channel_of(s);
                 waiter_(s.peer, name, [&] { return load(channel.taken) >= taken(s.message + 1); });
@@ -409,6 +428,42 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     p.bytes = told[0];
     Plan pieces;
     plan_pieces(algorithm, p, {told[1], told[2] != 0}, pieces);
+    run(pieces, input, output, nullptr);
+}
+
+// --- alltoallv -------------------------------------------------------------------------
+
+void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
+    // The longest block of all ranks, and the most that one of them stages if nothing is cut.
+    const bool may_be_whole = problem.parameters.piece == 0;
+    const std::uint64_t mine[2] = {
+        length_of(problem),
+        may_be_whole ? needs_of(algorithm.schedule(problem), lanes_, options_).staged : UINT64_MAX};
+    std::uint64_t most[2];
+    Problem agreeing;
+    agreeing.operation = Operation::allreduce;
+    agreeing.rank = rank_;
+    agreeing.size = size_;
+    agreeing.bytes = sizeof mine;
+    agreeing.element = sizeof mine[0];
+    const Combiner larger{[](const void* left, const void* right, void* into, std::size_t bytes, const void*) {
+        const auto* l = static_cast<const std::uint64_t*>(left);
+        const auto* r = static_cast<const std::uint64_t*>(right);
+        for (std::size_t i = 0; i < bytes / sizeof *l; ++i) static_cast<std::uint64_t*>(into)[i] = std::max(l[i], r[i]);
+    }, nullptr};
+    run(plan(*find_algorithm(Operation::allreduce, "all-read-all"), agreeing), mine, most, &larger);
+
+    Problem p = problem;
+    p.bytes = most[0];  // so that all count the same pieces
+    Cut cut{std::max<std::size_t>(most[0], 1), most[1] > lanes_.staging_bytes()};
+    if (most[1] > room_for_staging()) {
+        // Short enough for all blocks of a rank to be staged at once, whatever their lengths.
+        const std::size_t lines = room_for_staging() / static_cast<std::size_t>(size_) / 64;
+        cut = {std::min(cut.bytes, lines * 64), oversubscribed()};
+        if (problem.parameters.piece) cut.bytes = std::min(cut.bytes, problem.parameters.piece);
+    }
+    Plan pieces;
+    plan_pieces(algorithm, p, cut, pieces);
     run(pieces, input, output, nullptr);
 }
 

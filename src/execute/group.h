@@ -61,7 +61,7 @@ public:
     // Quick enough to be made for a single call (about a microsecond for a few ranks).
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
-    // For gatherv and scatterv use run_rooted_v.
+    // For gatherv and scatterv use run_rooted_v, for alltoallv run_alltoallv.
     Plan plan(const Algorithm&, const Problem&) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&) const;
@@ -74,6 +74,10 @@ public:
     // learn the longest first, then run piece by piece.
     void run_rooted_v(const Algorithm&, const Problem&, const void* input, void* output);
 
+    // alltoallv: a rank knows what it sends and what it receives alone; all learn the longest
+    // block of all and whether somebody must cut, then run whole or piece by piece.
+    void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
+
     std::uint64_t operations() const { return sequence_; }
 
 private:
@@ -83,6 +87,7 @@ private:
         bool wide;  // BoundSchedule::wide
     };
     Cut cut(const Algorithm&, const Problem&) const;
+    std::size_t room_for_staging() const;  // in one operation
     void plan_pieces(const Algorithm&, const Problem&, Cut, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
@@ -110,6 +115,7 @@ private:
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked
     std::vector<pid_t> pids_;
+    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
 };
 

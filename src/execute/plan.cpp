@@ -26,6 +26,7 @@ public:
     Staging(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options)
         : depth_(static_cast<std::size_t>(lanes.depth())) {
         for (const Step& s : schedule.steps) {
+            if (s.bit) continue;
             if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {
                 Slot& slot = slot_of(s.peer);
                 slot.bytes = std::max(slot.bytes, s.bytes);
@@ -120,7 +121,7 @@ public:
                                    " bytes at once; there is room for " +
                                    std::to_string(room));
         for (const Step& s : schedule.steps)
-            if (s.kind == StepKind::arrive) ++arrives_total_[s.peer];
+            if (s.kind == StepKind::arrive && !s.bit) ++arrives_total_[s.peer];
     }
 
     void bind() {
@@ -162,7 +163,7 @@ private:
     void posts(std::span<const Step> round) {
         Counter seen = arrives_, in_round;
         for (const Step& s : round)
-            if (s.kind == StepKind::arrive) {
+            if (s.kind == StepKind::arrive && !s.bit) {
                 const std::size_t j = seen[s.peer]++;
                 if (place_of(s.bytes, options_) != Place::direct) continue;
                 if (++in_round[s.peer] > Channel::posts)
@@ -185,7 +186,14 @@ private:
         bound_.has_direct_offers |= b.place == Place::direct;
     }
 
+    void bit(BoundKind kind, const Step& s, int reader, int writer) {
+        BoundStep& b = next(kind, s);
+        b.message = static_cast<std::uint32_t>(writer);
+        b.cell = lanes_.register_word(reader, writer);
+    }
+
     void put(const Step& s) {
+        if (s.bit) return bit(BoundKind::set_bit, s, s.peer, rank_);
         const std::size_t j = puts_[s.peer]++;
         BoundStep& b = next(BoundKind::put, s);
         b.message = static_cast<std::uint32_t>(j);
@@ -209,6 +217,7 @@ private:
     void add(const Step& s) {
         switch (s.kind) {
             case StepKind::arrive: {
+                if (s.bit) return bit(BoundKind::await_bit, s, rank_, s.peer);
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
                 b.message = static_cast<std::uint32_t>(j);
@@ -267,7 +276,8 @@ void bind(const Schedule& schedule, int rank, std::size_t element, const SharedL
 
 std::size_t length_of(const Problem& p) {
     std::size_t longest = p.bytes;
-    for (const Block& b : p.blocks) longest = std::max(longest, b.bytes);
+    for (const auto* blocks : {&p.blocks, &p.sends})
+        for (const Block& b : *blocks) longest = std::max(longest, b.bytes);
     return longest;
 }
 
@@ -291,7 +301,8 @@ Problem piece_of(const Problem& p, std::size_t piece_bytes, std::size_t index) {
     };
     piece.bytes = cut(p.bytes);
     if (family_of(p.operation) == Family::blocks && p.stride == 0) piece.stride = p.bytes;
-    for (Block& b : piece.blocks) b.bytes = cut(b.bytes);
+    for (auto* blocks : {&piece.blocks, &piece.sends})
+        for (Block& b : *blocks) b.bytes = cut(b.bytes);
     return piece;
 }
 

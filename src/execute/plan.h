@@ -22,6 +22,7 @@ namespace fanlight {
 enum class BoundKind : std::uint8_t {
     post,    // tell the writer of a long put where it may write
     put, arrive, offer, get, copy, combine,
+    set_bit, await_bit,  // a put and an arrive that are a bit of a register
     settle,  // end of a round with long puts: wait until the reader has taken it
 };
 
@@ -36,10 +37,10 @@ struct BoundStep {
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     std::int32_t peer;
-    std::uint32_t message;  // number in the flag
+    std::uint32_t message;  // number in the flag; set_bit, await_bit: whose bit
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
-    std::size_t cell;       // from the lane's start
+    std::size_t cell;       // from the lane's start; set_bit, await_bit: the register's word
     std::size_t staging;    // put, offer: from the start of this rank's area
     std::size_t channel;    // put, settle: the peer's; post, arrive: mine; from the lane's start
 };
@@ -89,8 +90,8 @@ public:
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);
 // The longest block or the vector: what is cut into pieces.
 std::size_t length_of(const Problem&);
-// The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv and
-// scatterv.
+// The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv,
+// scatterv and alltoallv (what this rank receives).
 std::size_t total_bytes(const Problem&);
 
 }  // namespace fanlight

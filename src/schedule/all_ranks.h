@@ -2,6 +2,7 @@
 // model and the drawing need them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "schedule/problem.h"
@@ -10,8 +11,13 @@
 namespace fanlight {
 
 // The problem as this rank knows it.  `whole` is the problem as the root knows it: for
-// gatherv and scatterv every block; a rank that is not the root keeps its own length alone.
+// gatherv and scatterv every block; a rank that is not the root keeps its own length alone.  For
+// alltoallv a rank keeps its own two lists.
 Problem problem_at(const Problem& whole, int rank);
+
+// An alltoallv as a whole: what rank r has for rank s are lengths[r * size + s] bytes; the blocks
+// of a buffer lie `gap` bytes apart, in rank order.
+void set_exchange(Problem& whole, std::span<const std::size_t> lengths, std::size_t gap = 0);
 
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole);
 

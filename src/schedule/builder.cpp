@@ -41,6 +41,16 @@ void Builder::arrive(int peer, Address to, std::size_t bytes, Order order) {
     step.order = order;
 }
 
+void Builder::set_bit(int peer) {
+    put(peer, input(), output(), 0);
+    schedule_.steps.back().bit = true;
+}
+
+void Builder::await_bit(int peer) {
+    arrive(peer, output(), 0);
+    schedule_.steps.back().bit = true;
+}
+
 int Builder::offer(Address from, std::size_t bytes, std::span<const int> readers) {
     Step& step = add(StepKind::offer);
     step.offer = schedule_.offers++;

@@ -12,6 +12,9 @@ public:
 
     void put(int peer, Address from, Address to, std::size_t bytes);
     void arrive(int peer, Address to, std::size_t bytes, Order order = Order::overwrite);
+    // A put and an arrive of no bytes that may be a bit of the peer's, of this rank's, register.
+    void set_bit(int peer);
+    void await_bit(int peer);
     // Returns the offer's number, which the readers' gets name.
     int offer(Address from, std::size_t bytes, std::span<const int> readers);
     int offer_to(int reader, Address from, std::size_t bytes);

@@ -7,6 +7,7 @@ std::string to_string(Buffer buffer) {
         case Buffer::input: return "input";
         case Buffer::output: return "output";
         case Buffer::scratch: return "scratch";
+        case Buffer::unknown: return "unknown place";
     }
     return "?";
 }
@@ -25,8 +26,11 @@ std::string describe(const Step& step) {
     if (step.order == Order::after) order = ", combined after";
     switch (step.kind) {
         case StepKind::put:
-            return "put to " + peer + " (" + from + " into its " + to + ")";
+            if (step.bit) return "put to " + peer + " (a bit of its register)";
+            return "put to " + peer + " (" + from + " into its " +
+                   (step.to.buffer == Buffer::unknown ? to_string(step.to.buffer) : to) + ")";
         case StepKind::arrive:
+            if (step.bit) return "arrive from " + peer + " (a bit of the register)";
             return "arrive from " + peer + " (" + to + order + ")";
         case StepKind::offer:
             return "offer " + std::to_string(step.offer) + " (" + from + ")";

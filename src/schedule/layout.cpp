@@ -1,6 +1,8 @@
 #include "schedule/layout.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace fanlight::symbolic {
 namespace {
@@ -10,23 +12,38 @@ Ranges vector_of(std::size_t bytes) {
     return {{0, bytes}};
 }
 
-Ranges all_blocks(const Problem& whole) {
-    Ranges ranges;
-    for (int r = 0; r < whole.size; ++r) {
-        const Block b = whole.block(r);
-        if (b.bytes > 0) ranges.push_back({b.offset, b.offset + b.bytes});
-    }
+std::size_t ranks(const Problem& whole) { return static_cast<std::size_t>(whole.size); }
+
+// Rank r's list of the P lists that the whole problem of an alltoallv has.
+std::span<const Block> list_of(const Problem& whole, const std::vector<Block>& lists, int r) {
+    return std::span(lists).subspan(static_cast<std::size_t>(r) * ranks(whole), ranks(whole));
+}
+
+Ranges joined(Ranges ranges) {
     const auto lower = [](const Range& a, const Range& b) { return a.begin < b.begin; };
     if (!std::is_sorted(ranges.begin(), ranges.end(), lower))
         std::sort(ranges.begin(), ranges.end(), lower);
-    Ranges joined;
+    Ranges result;
     for (const Range& r : ranges) {
-        if (!joined.empty() && r.begin <= joined.back().end)
-            joined.back().end = std::max(joined.back().end, r.end);
+        if (!result.empty() && r.begin <= result.back().end)
+            result.back().end = std::max(result.back().end, r.end);
         else
-            joined.push_back(r);
+            result.push_back(r);
     }
-    return joined;
+    return result;
+}
+
+Ranges all_blocks(std::span<const Block> blocks) {
+    Ranges ranges;
+    for (const Block& b : blocks)
+        if (b.bytes > 0) ranges.push_back({b.offset, b.offset + b.bytes});
+    return joined(std::move(ranges));
+}
+
+Ranges all_blocks(const Problem& whole) {
+    std::vector<Block> blocks;
+    for (int r = 0; r < whole.size; ++r) blocks.push_back(whole.block(r));
+    return all_blocks(blocks);
 }
 
 Ranges own_block(const Problem& whole, int rank) { return vector_of(whole.block(rank).bytes); }
@@ -57,7 +74,10 @@ Ranges bytes_of_input(const Problem& whole, int rank) {
             return at_root ? all_blocks(whole) : Ranges{};
         case Operation::alltoall:
         case Operation::reduce_scatter_block:
+        case Operation::reduce_scatter:
             return all_blocks(whole);
+        case Operation::alltoallv:
+            return all_blocks(list_of(whole, whole.sends, rank));
     }
     return {};
 }
@@ -85,8 +105,34 @@ Ranges bytes_of_output(const Problem& whole, int rank) {
         case Operation::scatter:
         case Operation::scatterv:
         case Operation::reduce_scatter_block:
+        case Operation::reduce_scatter:
             return own_block(whole, rank);
+        case Operation::alltoallv:
+            return all_blocks(list_of(whole, whole.blocks, rank));
     }
+    return {};
+}
+
+std::string fault_of_blocks(const Problem& whole) {
+    const bool exchange = whole.operation == Operation::alltoallv;
+    const std::size_t lists = exchange ? ranks(whole) : 1;
+    const auto wrong_number = [&](const std::vector<Block>& blocks) {
+        return blocks.size() != lists * ranks(whole) && (exchange || !blocks.empty());
+    };
+    for (const auto* blocks : {&whole.blocks, &whole.sends})
+        if (wrong_number(*blocks))
+            return "the problem has " + std::to_string(blocks->size()) + " blocks for " +
+                   std::to_string(whole.size) + " ranks";
+    if (!exchange) return {};
+    for (int from = 0; from < whole.size; ++from)
+        for (int to = 0; to < whole.size; ++to) {
+            const std::size_t sent = list_of(whole, whole.sends, from)[static_cast<std::size_t>(to)].bytes;
+            const std::size_t taken = list_of(whole, whole.blocks, to)[static_cast<std::size_t>(from)].bytes;
+            if (sent != taken)
+                return "rank " + std::to_string(from) + " has " + std::to_string(sent) +
+                       " bytes for rank " + std::to_string(to) + ", which expects " +
+                       std::to_string(taken);
+        }
     return {};
 }
 
@@ -137,7 +183,16 @@ std::vector<Expected> expected_output(const Problem& whole, int rank) {
             for (int r = 0; r < size; ++r)
                 result.push_back({range_of(whole.block(r)), r, r + 1, whole.block(rank).offset});
             break;
+        case Operation::alltoallv: {
+            const auto blocks = list_of(whole, whole.blocks, rank);
+            for (int r = 0; r < size; ++r) {
+                const Block& sent = list_of(whole, whole.sends, r)[static_cast<std::size_t>(rank)];
+                result.push_back({range_of(blocks[static_cast<std::size_t>(r)]), r, r + 1, sent.offset});
+            }
+            break;
+        }
         case Operation::reduce_scatter_block:
+        case Operation::reduce_scatter:
             result.push_back({{0, whole.block(rank).bytes}, 0, size, whole.block(rank).offset});
             break;
     }

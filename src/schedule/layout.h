@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "schedule/problem.h"
@@ -17,6 +18,10 @@ struct Range {
 
 // Sorted, disjoint, not empty, neighbours joined.
 using Ranges = std::vector<Range>;
+
+// What is wrong with the problem's blocks themselves; empty if nothing is: there must be one for
+// each rank, and for alltoallv what a rank sends must be as long as what its peer receives.
+std::string fault_of_blocks(const Problem& whole);
 
 // The bytes that this rank may touch at all: of the output those that receive a result, so
 // neither the gaps between blocks nor what MPI leaves alone (reduce at the other ranks, rank

@@ -140,9 +140,15 @@ private:
         const auto index = static_cast<std::uint32_t>(result_.messages.size());
         const Step& p = step(put);
         const Step& a = step(arrive);
-        if (p.bytes != a.bytes || (p.bytes > 0 && !(p.to == a.to)))
+        const bool same_place = p.to == a.to || p.to.buffer == Buffer::unknown;
+        if (p.bytes != a.bytes || (p.bytes > 0 && !same_place))
             fault(arrive, "does not fit the put that it takes: " + place(put.rank, put.round) + ": " +
                               describe(p));
+        if (p.bit != a.bit)
+            fault(arrive, "and the put that it takes are not both a bit of the register");
+        if (p.bit && p.bytes > 0) fault(put, "has bytes, for which a bit is no place");
+        for (std::uint32_t m = p.bit ? previous : none; m != none; m = result_.messages[m].previous)
+            if (step(result_.messages[m].put).bit) fault(put, "sets a bit that was set before");
         result_.messages.push_back({put, arrive, p.bytes, previous, none});
         if (previous != none) result_.messages[previous].next = index;
         result_.message_of[static_cast<std::size_t>(put.rank)][put.step] = index;

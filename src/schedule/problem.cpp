@@ -59,6 +59,7 @@ bool reduces(Operation operation) {
         case Operation::scan:
         case Operation::exscan:
         case Operation::reduce_scatter_block:
+        case Operation::reduce_scatter:
             return true;
         default:
             return false;

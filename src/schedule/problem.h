@@ -26,7 +26,7 @@ std::string_view to_string(Operation);
 // Throws std::invalid_argument, naming the operations that exist.
 Operation operation_from(std::string_view name);
 Family family_of(Operation);
-// reduce, allreduce, reduce_scatter_block, scan, exscan
+// reduce, allreduce, reduce_scatter(_block), scan, exscan
 bool reduces(Operation);
 // bcast, reduce, gather(v), scatter(v)
 bool has_root(Operation);
@@ -38,11 +38,11 @@ struct Block {
     friend bool operator==(const Block&, const Block&) = default;
 };
 
-// Selectable parameters of algorithms; 0 means the algorithm's own default.
+// Selectable parameters of algorithms (parameters.def); 0 means the algorithm's own default.
 struct Parameters {
-    int degree = 0;               // children of a node of a tree
-    std::size_t piece = 0;        // bytes of a piece
-    int shift = 0;                // distance of the first peer, against hot spots
+#define PARAMETER(name, type, description) type name = 0;
+#include "schedule/parameters.def"
+#undef PARAMETER
     friend bool operator==(const Parameters&, const Parameters&) = default;
 };
 
@@ -59,17 +59,23 @@ struct Problem {
     // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows
     // its own block's length alone; the other entries are zero there.
     std::vector<Block> blocks;
+    // alltoallv: what goes to each rank, in the input, while `blocks` is what comes from each, in
+    // the output.  A rank knows its own lists alone; the problem as a whole, from which those of
+    // the ranks are taken (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
+    std::vector<Block> sends;
     // Bytes of one element of a reduction: ranges that are combined are multiples of it.
     std::size_t element = 1;
     bool commutative = true;
     Parameters parameters;
 
     // Where rank r's block lies in the buffer that holds all blocks: allgather(v), gather(v):
-    // output; scatter(v), reduce_scatter_block: input; alltoall: both.
+    // output; scatter(v), reduce_scatter(_block): input; alltoall: both; alltoallv: output.
     Block block(int r) const {
         if (!blocks.empty()) return blocks[static_cast<std::size_t>(r)];
         return {static_cast<std::size_t>(r) * (stride ? stride : bytes), bytes};
     }
+    // alltoall(v): where the block for rank r lies in the input.
+    Block send(int r) const { return sends.empty() ? block(r) : sends[static_cast<std::size_t>(r)]; }
     // Whether blocks r and r+1 touch, so that one step may move both.
     bool contiguous_blocks() const { return blocks.empty() && (stride == 0 || stride == bytes); }
 

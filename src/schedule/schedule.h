@@ -20,7 +20,9 @@
 
 namespace fanlight {
 
-enum class Buffer : std::uint8_t { input, output, scratch };
+// `unknown`: the place of a put that its target alone knows, and names in its arrive.  A transport
+// that writes there must be told first.
+enum class Buffer : std::uint8_t { input, output, scratch, unknown };
 
 struct Address {
     Buffer buffer = Buffer::scratch;
@@ -33,6 +35,7 @@ struct Address {
 inline Address input(std::size_t offset = 0) { return {Buffer::input, offset}; }
 inline Address output(std::size_t offset = 0) { return {Buffer::output, offset}; }
 inline Address scratch(std::size_t offset = 0) { return {Buffer::scratch, offset}; }
+inline Address unknown() { return {Buffer::unknown, 0}; }
 
 enum class StepKind : std::uint8_t {
     put,      // write `bytes` at `from` into the peer's `to`, then notify it
@@ -59,6 +62,9 @@ struct Step {
     Address from;                    // put, offer, copy, combine: here; get: at the peer
     Address to;                      // arrive, get, copy, combine: here; put: at the peer
     std::size_t bytes = 0;
+    // put, arrive of no bytes: the signal may be one bit of a word that all who signal this rank
+    // share.  At most one such from one rank to another.
+    bool bit = false;
     std::uint32_t first_reader = 0;  // offer: readers are Schedule::readers[first_reader .. + readers)
     std::uint32_t readers = 0;
 };

@@ -48,11 +48,13 @@ private:
                 };
                 const auto in_buffer = [&](Address at) {
                     const Range range{at.offset, at.offset + s.bytes};
+                    if (at.buffer == Buffer::unknown) return false;
                     if (s.bytes == 0) return true;
                     switch (at.buffer) {
                         case Buffer::input: return inside(input, range);
                         case Buffer::output: return inside(output, range);
                         case Buffer::scratch: return range.end <= schedule.scratch_bytes;
+                        case Buffer::unknown: break;
                     }
                     return false;
                 };
@@ -324,9 +326,7 @@ std::vector<std::string> verify(std::span<const Schedule> schedules, const Probl
     if (whole.size < 1 || schedules.size() != static_cast<std::size_t>(whole.size))
         return {"there are " + std::to_string(schedules.size()) + " schedules for " +
                 std::to_string(whole.size) + " ranks"};
-    if (!whole.blocks.empty() && whole.blocks.size() != schedules.size())
-        return {"the problem has " + std::to_string(whole.blocks.size()) + " blocks for " +
-                std::to_string(whole.size) + " ranks"};
+    if (const std::string fault = fault_of_blocks(whole); !fault.empty()) return {fault};
     if (whole.element == 0) return {"the problem's element has no bytes"};
 
     const Matching matching = match(schedules);

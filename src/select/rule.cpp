@@ -13,18 +13,19 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::array conditions{"bytes", "ranks", "oversubscribed", "single_copy", "mpi"};
-constexpr std::array parameters{"degree", "piece", "shift"};
+constexpr std::array<std::string_view, 5> conditions{"bytes", "ranks", "oversubscribed", "single_copy", "mpi"};
 // `other` is what Situation::mpi says of a library that has no name here.
-constexpr std::array libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
+constexpr std::array<std::string_view, 6> libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
 
 [[noreturn]] void wrong(const std::string& message) { throw std::invalid_argument(message); }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-std::string listed(std::span<const char* const> words) {
+using Names = std::span<const std::string_view>;
+
+std::string listed(Names words) {
     std::string list;
-    for (const char* w : words) list.append(list.empty() ? "" : ", ").append(w);
+    for (const std::string_view w : words) list.append(list.empty() ? "" : ", ").append(w);
     return list;
 }
 
@@ -43,13 +44,13 @@ struct Assignment {
     std::string_view name, value;
 };
 
-Assignment assignment(std::string_view word, std::span<const char* const> allowed,
-                      const char* kind, std::vector<std::string_view>& seen) {
+// `unknown` begins the complaint about a name that is not allowed.
+Assignment assignment(std::string_view word, Names allowed, const std::string& unknown,
+                      std::vector<std::string_view>& seen) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end())
-        wrong("unknown " + std::string(kind) + " " + quoted(name) + "; there are " +
-              listed(allowed));
+        wrong(unknown + " " + quoted(name) + "; there are " + listed(allowed));
     if (equals == std::string_view::npos || equals + 1 == word.size())
         wrong(quoted(name) + " needs a value: " + std::string(name) + "=...");
     if (std::find(seen.begin(), seen.end(), name) != seen.end())
@@ -82,10 +83,11 @@ Range<std::size_t> range(const Assignment& a) {
     return r;
 }
 
-int whole(const Assignment& a, std::size_t n) {
-    if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+template <class Number>
+Number whole(const Assignment& a, std::size_t n) {
+    if (n > static_cast<std::size_t>(std::numeric_limits<Number>::max()))
         wrong(std::string(a.name) + "=" + std::string(a.value) + ": too large");
-    return static_cast<int>(n);
+    return static_cast<Number>(n);
 }
 
 bool yes_or_no(const Assignment& a) {
@@ -99,8 +101,8 @@ void set_condition(Rule& rule, const Assignment& a) {
         rule.bytes = range(a);
     } else if (a.name == "ranks") {
         const Range<std::size_t> r = range(a);
-        rule.ranks.from = whole(a, r.from);
-        if (r.to != Range<std::size_t>{}.to) rule.ranks.to = whole(a, r.to);
+        rule.ranks.from = whole<int>(a, r.from);
+        if (r.to != Range<std::size_t>{}.to) rule.ranks.to = whole<int>(a, r.to);
     } else if (a.name == "oversubscribed") {
         rule.oversubscribed = yes_or_no(a);
     } else if (a.name == "single_copy") {
@@ -112,11 +114,26 @@ void set_condition(Rule& rule, const Assignment& a) {
     }
 }
 
-void set_parameter(Rule& rule, const Assignment& a) {
+void set_parameter(Parameters& parameters, const Assignment& a) {
     const std::size_t n = bytes_or_throw(a, a.value);
-    if (a.name == "piece") rule.parameters.piece = n;
-    else if (a.name == "degree") rule.parameters.degree = whole(a, n);
-    else rule.parameters.shift = whole(a, n);
+#define PARAMETER(field, type, description) \
+    if (a.name == #field) parameters.field = whole<type>(a, n);
+#include "schedule/parameters.def"
+#undef PARAMETER
+}
+
+Parameters parameters_of(const Algorithm* algorithm, std::span<const std::string_view> words) {
+    if (!algorithm && !words.empty()) wrong("native has no parameters");
+    Parameters parameters;
+    std::vector<std::string_view> seen;
+    for (const std::string_view w : words) {
+        const std::string name = std::string(to_string(algorithm->operation)) + ":" +
+                                 std::string(algorithm->name);
+        if (algorithm->parameters.empty()) wrong(name + " has no parameters");
+        set_parameter(parameters,
+                      assignment(w, algorithm->parameters, name + " has no parameter", seen));
+    }
+    return parameters;
 }
 
 Rule parse(const std::vector<std::string_view>& words) {
@@ -127,13 +144,9 @@ Rule parse(const std::vector<std::string_view>& words) {
         wrong("no algorithm; a rule is: operation conditions -> algorithm parameters");
     std::vector<std::string_view> seen;
     for (auto w = words.begin() + 1; w != arrow; ++w)
-        set_condition(rule, assignment(*w, conditions, "condition", seen));
+        set_condition(rule, assignment(*w, conditions, "unknown condition", seen));
     rule.algorithm = algorithm_or_native(rule.operation, arrow[1]);
-    seen.clear();
-    for (auto w = arrow + 2; w != words.end(); ++w) {
-        if (!rule.algorithm) wrong("native has no parameters");
-        set_parameter(rule, assignment(*w, parameters, "parameter", seen));
-    }
+    rule.parameters = parameters_of(rule.algorithm, {arrow + 2, words.end()});
     return rule;
 }
 
@@ -147,6 +160,25 @@ const Algorithm* algorithm_or_native(Operation operation, std::string_view name)
     for (const Algorithm& a : algorithms())
         if (a.operation == operation) message.append(a.name).append(", ");
     wrong(message + "native");
+}
+
+Choice parse_choice(Operation operation, std::string_view text) {
+    const std::size_t open = text.find('(');
+    std::vector<std::string_view> words;
+    if (open != std::string_view::npos) {
+        if (text.back() != ')') wrong(quoted(text) + ": expected ')' at the end");
+        std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+        while (!inside.empty()) {
+            const std::size_t comma = inside.find(',');
+            for (const std::string_view word : words_of(inside.substr(0, comma))) words.push_back(word);
+            inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
+        }
+    }
+    const auto name = words_of(text.substr(0, open));
+    Choice choice;
+    choice.algorithm = algorithm_or_native(operation, name.empty() ? "" : name.front());
+    choice.parameters = parameters_of(choice.algorithm, words);
+    return choice;
 }
 
 bool Rule::fits(const Situation& s) const {

@@ -41,4 +41,7 @@ Rule parse_rule(std::string_view line, const std::string& where);
 // that exist.
 const Algorithm* algorithm_or_native(Operation, std::string_view name);
 
+// "tree", "tree(degree=4,piece=8K)" or "native"; throws as the others do.
+Choice parse_choice(Operation, std::string_view text);
+
 }  // namespace fanlight

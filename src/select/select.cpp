@@ -21,11 +21,20 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
-// Calls `each` with every part of `text` between separators, and its number from 1.
+// Calls `each` with every part of `text` between separators (a comma in parentheses is none),
+// and its number from 1.
 template <class Each>
 void split(std::string_view text, char separator, Each&& each) {
+    const auto next_separator = [&] {
+        int open = 0;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            if (separator == ',') open += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+            if (open <= 0 && text[i] == separator) return i;
+        }
+        return std::string_view::npos;
+    };
     for (int number = 1;; ++number) {
-        const std::size_t end = text.find(separator);
+        const std::size_t end = next_separator();
         each(text.substr(0, end), number);
         if (end == std::string_view::npos) return;
         text.remove_prefix(end + 1);
@@ -51,7 +60,9 @@ void add_forced(std::vector<Rule>& rules, std::string_view text) {
             rule.operation = operation_from(trimmed(entry.substr(0, colon)));
             if (colon == std::string_view::npos)
                 throw std::invalid_argument("expected operation:algorithm");
-            rule.algorithm = algorithm_or_native(rule.operation, trimmed(entry.substr(colon + 1)));
+            const Choice choice = parse_choice(rule.operation, trimmed(entry.substr(colon + 1)));
+            rule.algorithm = choice.algorithm;
+            rule.parameters = choice.parameters;
         } catch (const std::invalid_argument& e) {
             throw std::invalid_argument(rule.text + ": " + e.what());
         }

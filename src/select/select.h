@@ -6,7 +6,9 @@
 //
 // A condition that is not given holds always.  Ranges are inclusive, `K`, `M` and `G` are
 // powers of 1024.  bytes: the length of the vector, or of one block (v forms: the mean, total
-// bytes / ranks).  `native` is the MPI library's own.
+// bytes / ranks).  `native` is the MPI library's own.  Forced algorithms (FANLIGHT_ALGORITHM) are
+// written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an algorithm does
+// not take is an error.
 #pragma once
 
 #include <cstddef>

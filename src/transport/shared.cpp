@@ -15,7 +15,9 @@ SharedLanes::SharedLanes(std::byte* base, int size) : base_(base), size_(static_
     staging_bytes_ = size <= 32 ? 64 * 1024 : 32 * 1024;
     puts_ = size_ * offers_per_operation * sizeof(Cell);
     channels_ = puts_ + size_ * size_ * static_cast<std::size_t>(depth_) * sizeof(Cell);
-    lane_bytes_ = channels_ + size_ * size_ * sizeof(Channel) + skew;
+    registers_ = channels_ + size_ * size_ * sizeof(Channel);
+    register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
+    lane_bytes_ = registers_ + size_ * register_bytes_ + skew;
     first_lane_ = pages(size_ * sizeof(Member));
     first_area_ = pages(first_lane_ + lanes_ * lane_bytes_);
     bytes_ = pages(first_area_ + size_ * (areas_ * staging_bytes_ + skew));

@@ -6,6 +6,8 @@
 //   put cell (from, to, j)   the j-th put of one rank to another; j mod depth() picks the cell
 //   channel (reader, writer) what the reader of puts tells their writer: how many it has taken
 //                            (only where the writer must know), where long ones may be written
+//   register (rank)          one bit for each rank, which that rank turns over to signal this one;
+//                            the reader remembers how it saw them last
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
 //                            areas than lanes, and operation s uses area s mod areas(), or,
 //                            where it stages more than an area holds, all of them
@@ -46,6 +48,9 @@ static_assert(sizeof(Cell) == 128);
 
 inline std::uint64_t load(const std::uint64_t& word) {
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
+}
+inline void turn_over(std::uint64_t& word, std::uint64_t bit) {
+    std::atomic_ref(word).fetch_xor(bit, std::memory_order_release);
 }
 inline void store(std::uint64_t& word, std::uint64_t value) {
     std::atomic_ref(word).store(value, std::memory_order_release);
@@ -102,6 +107,12 @@ public:
         return channels_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * sizeof(Channel);
     }
 
+    // The word of a rank's register that has the bit of rank `of`.
+    std::size_t register_word(int rank, int of) const {
+        return registers_ + static_cast<std::size_t>(rank) * register_bytes_ + static_cast<std::size_t>(of) / 64 * sizeof(std::uint64_t);
+    }
+    std::size_t register_words() const { return register_bytes_ / sizeof(std::uint64_t); }
+
     // Where a rank stages in this operation; its areas lie one behind the other.
     std::byte* staging(std::uint64_t sequence, int rank) const {
         return base_ + first_area_ + static_cast<std::size_t>(rank) * (areas_ * staging_bytes_ + skew) +
@@ -123,7 +134,7 @@ private:
     std::size_t size_;
     std::uint64_t lanes_, areas_;
     int depth_;
-    std::size_t staging_bytes_, puts_, channels_, lane_bytes_, first_lane_, first_area_, bytes_;
+    std::size_t staging_bytes_, puts_, channels_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_, bytes_;
 };
 
 }  // namespace fanlight

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/registry.h"
+#include "schedule/all_ranks.h"
 
 namespace fanlight {
 
@@ -49,8 +50,10 @@ public:
             rank.offered.assign(static_cast<std::size_t>(schedules_[r].offers), false);
             ranks_.push_back(std::move(rank));
             for (const Step& s : schedules_[r].steps)
-                if (s.kind == StepKind::arrive)
+                if (s.kind == StepKind::arrive) {
                     arrives_[{s.peer, static_cast<int>(r)}].push_back(s.order);
+                    places_[{s.peer, static_cast<int>(r)}].push_back(s.to);
+                }
         }
         for (std::size_t r = 0; r < ranks_.size(); ++r) enter(r);
     }
@@ -166,8 +169,10 @@ private:
                 }
                 const Order order = arrives_[pair][n];
                 const Bytes data = read(me, s.from, s.bytes);
+                // Of a place that its target alone knows the transport must be told.
+                const bool known = s.to.buffer != Buffer::unknown;
                 if (transport_ == Transport::direct && order == Order::overwrite)
-                    write(s.peer, s.to, data, order);
+                    write(s.peer, known ? s.to : places_[pair][n], data, order);
                 queue_[pair].push_back(data);
                 break;
             }
@@ -192,6 +197,7 @@ private:
     std::size_t element_;
     std::vector<Rank> ranks_;
     std::map<Pair, std::vector<Order>> arrives_;
+    std::map<Pair, std::vector<Address>> places_;
     std::map<Pair, std::size_t> put_;
     std::map<Pair, std::deque<Bytes>> queue_;
     std::string fault_;
@@ -254,7 +260,16 @@ Bytes expected(const Problem& p, int rank, std::size_t extent) {
         case Operation::gatherv: if (rank == p.root) blocks_of_all(); break;
         case Operation::scatter:
         case Operation::scatterv: own_block(p.root, p.root + 1); break;
-        case Operation::reduce_scatter_block: own_block(0, p.size); break;
+        case Operation::reduce_scatter_block:
+        case Operation::reduce_scatter: own_block(0, p.size); break;
+        case Operation::alltoallv:
+            for (int r = 0; r < p.size; ++r) {
+                const Block to = p.blocks[static_cast<std::size_t>(rank * p.size + r)];
+                const Block from = p.sends[static_cast<std::size_t>(r * p.size + rank)];
+                for (std::size_t i = 0; i < to.bytes; ++i)
+                    out[to.offset + i] = sum(r, r + 1, from.offset + i);
+            }
+            break;
     }
     return out;
 }
@@ -267,6 +282,9 @@ Problem as_seen_by(int rank, Problem p) {
         p.blocks.assign(p.blocks.size(), {});
         p.blocks[static_cast<std::size_t>(rank)].bytes = own;
     }
+    if (p.operation == Operation::alltoallv)
+        for (auto* list : {&p.sends, &p.blocks})
+            *list = {list->begin() + rank * p.size, list->begin() + (rank + 1) * p.size};
     return p;
 }
 
@@ -282,6 +300,8 @@ std::string fault(const std::vector<Schedule>& schedules, const Problem& whole,
     std::size_t extent = whole.bytes;
     for (int r = 0; r < whole.size; ++r)
         extent = std::max(extent, whole.block(r).offset + whole.block(r).bytes);
+    for (const auto* list : {&whole.sends, &whole.blocks})
+        for (const Block& b : *list) extent = std::max(extent, b.offset + b.bytes);
     Machine machine(schedules, whole.element, extent, transport, seed);
     if (!machine.run()) return "deadlock";
     if (!machine.fault().empty()) return machine.fault();
@@ -326,14 +346,19 @@ TEST_P(Interpreter, computes_what_mpi_defines) {
                 p.commutative = algorithm.commutative;
                 p.element = 4;
                 p.bytes = layout.bytes;
-                p.parameters.shift = layout.shift;
+                p.parameters = {.degree = layout.shift, .minimum = 7, .shift = layout.shift};
                 const Family family = family_of(algorithm.operation);
                 if (family == Family::vector && layout.gap > 0) p.bytes = 4 * 17;
                 if (family == Family::blocks && layout.gap > 0) p.stride = p.bytes + layout.gap;
-                if (family == Family::blocks_v) {
+                if (algorithm.operation == Operation::alltoallv) {
+                    std::vector<std::size_t> lengths;
+                    for (int i = 0; i < size * size; ++i)
+                        lengths.push_back(layout.bytes * static_cast<std::size_t>(i % 4) / 4);
+                    set_exchange(p, lengths, layout.gap);
+                } else if (family == Family::blocks_v) {
                     std::size_t offset = 0;
                     for (int r = size - 1; r >= 0; --r) {
-                        const std::size_t bytes = layout.bytes * static_cast<std::size_t>(r % 3) / 4;
+                        const std::size_t bytes = layout.bytes * static_cast<std::size_t>(r % 3) / 4 * (reduces(algorithm.operation) ? 4 : 1);
                         p.blocks.insert(p.blocks.begin(), {offset, bytes});
                         offset += bytes + layout.gap;
                     }

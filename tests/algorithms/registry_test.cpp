@@ -39,10 +39,21 @@ TEST(Registry, names_have_both_spellings) {
     EXPECT_EQ(find_algorithm(Operation::barrier, "pruned_ring"), nullptr);
 }
 
+TEST(Registry, an_odd_number_of_ranks_is_refused_in_words) {
+    Problem p;
+    p.operation = Operation::allgather;
+    p.size = 6;
+    const Algorithm* exchange = find_algorithm(Operation::allgather, "neighbor-exchange");
+    EXPECT_EQ(restriction(*exchange, p), "");
+    p.size = 7;
+    EXPECT_EQ(restriction(*exchange, p),
+              "allgather/neighbor-exchange needs an even number of ranks, and there are 7");
+}
+
 TEST(Registry, every_operation_has_an_algorithm_without_restrictions) {
     std::set<Operation> served;
     for (const Algorithm& a : algorithms())
-        if (!a.power_of_two && !a.commutative) served.insert(a.operation);
+        if (!a.power_of_two && !a.even && !a.commutative) served.insert(a.operation);
     EXPECT_EQ(served.size(), operation_count());
 }
 
@@ -52,6 +63,40 @@ TEST(Registry, every_row_is_complete_and_its_name_is_unique) {
         EXPECT_TRUE(seen.insert({a.operation, a.name}).second) << a.name;
         EXPECT_FALSE(a.description.empty()) << a.name;
         EXPECT_FALSE(a.paper.empty()) << a.name;
+    }
+}
+
+TEST(Registry, rows_say_which_parameters_they_take) {
+    const Algorithm* tree = find_algorithm(Operation::bcast, "tree");
+    EXPECT_TRUE(tree->takes("degree"));
+    EXPECT_TRUE(tree->takes("piece"));
+    EXPECT_FALSE(tree->takes("shift"));
+    EXPECT_FALSE(find_algorithm(Operation::barrier, "tree")->takes("piece"));
+    EXPECT_TRUE(tree->pipelined);
+    EXPECT_FALSE(find_algorithm(Operation::bcast, "binomial")->pipelined);
+}
+
+// A parameter that a row does not name leaves the schedules as they are, and one that it names
+// does not.
+TEST(Registry, rows_name_the_parameters_that_their_schedules_depend_on) {
+    const auto steps = [](const Algorithm& a, Parameters parameters) {
+        Problem p;
+        p.operation = a.operation;
+        p.size = 8;
+        p.bytes = 20000;
+        p.parameters = parameters;
+        if (family_of(a.operation) == Family::blocks_v) p.blocks.assign(8, {0, 8});
+        std::vector<std::pair<int, std::size_t>> result;
+        for (p.rank = 0; p.rank < p.size; ++p.rank)
+            for (const Step& s : a.schedule(p).steps) result.emplace_back(s.peer, s.from.offset);
+        return result;
+    };
+    for (const Algorithm& a : algorithms()) {
+        SCOPED_TRACE(std::string(to_string(a.operation)) + " " + std::string(a.name));
+        const auto plain = steps(a, {});
+        EXPECT_EQ(plain != steps(a, {.degree = 8}), a.takes("degree"));
+        EXPECT_EQ(plain != steps(a, {.minimum = 10000}), a.takes("minimum"));
+        EXPECT_EQ(plain != steps(a, {.shift = 3}), a.takes("shift"));
     }
 }
 

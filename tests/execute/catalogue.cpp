@@ -4,6 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "schedule/all_ranks.h"
+
 namespace fanlight::testing {
 
 namespace {
@@ -63,6 +65,8 @@ struct Layout {
     std::size_t extent = 0;
     explicit Layout(const Problem& p) {
         for (int r = 0; r < p.size; ++r) extent = std::max(extent, p.block(r).offset + p.block(r).bytes);
+        for (const auto* list : {&p.sends, &p.blocks})
+            for (const Block& b : *list) extent = std::max(extent, b.offset + b.bytes);
     }
 };
 
@@ -82,13 +86,10 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     const Block own = p.block(p.rank);
     const bool root = p.rank == p.root;
     const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
-    Problem known = p;
-    if (rooted_v && !root) {
-        known.blocks.assign(known.blocks.size(), {});
-        known.blocks[static_cast<std::size_t>(p.rank)].bytes = own.bytes;
-    }
+    const bool exchange_v = p.operation == Operation::alltoallv;
+    const Problem known = problem_at(p, p.rank);
     Plan plan;
-    if (!rooted_v) {
+    if (!rooted_v && !exchange_v) {
         try {
             plan = group.plan(algorithm, known);
         } catch (const std::invalid_argument&) {
@@ -145,6 +146,13 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
                 expected.assign(total, poison);
                 for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, total, call), own.offset);
                 break;
+            case Operation::alltoallv:
+                in = vector_of(p.rank, total, call);
+                expected.assign(total, poison);
+                for (int r = 0; r < p.size; ++r)
+                    put(expected, known.block(r), vector_of(r, total, call), problem_at(p, r).send(p.rank).offset);
+                break;
+            case Operation::reduce_scatter:
             case Operation::reduce_scatter_block: {
                 in = vector_of(p.rank, total, call);
                 const Bytes all = reduced(p.size, total, call, combiner);
@@ -155,7 +163,8 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
         }
         out.assign(expected.size(), poison);
         const Bytes before = in;
-        if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
+        if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
+        else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {
             return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " +
@@ -187,7 +196,21 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
             p.root = root;
             p.blocks.clear();
             p.bytes = n * element;
-            if (family_of(a.operation) == Family::blocks_v) {
+            if (a.operation == Operation::alltoallv) {
+                // Some ranks have nothing for some others, and what they have differs much.
+                std::vector<std::size_t> lengths;
+                for (int i = 0; i < size * size; ++i)
+                    lengths.push_back(i % 3 == 1 ? 0 : n * element * static_cast<std::size_t>(1 + i % 2) + static_cast<std::size_t>(i));
+                p.bytes = 0;
+                set_exchange(p, lengths, 5);
+            } else if (a.operation == Operation::reduce_scatter) {
+                p.bytes = 0;
+                std::size_t at = 0;  // side by side, as MPI has them
+                for (int r = 0; r < size; ++r) {
+                    p.blocks.push_back({at, r % 3 == 1 ? 0 : (n + static_cast<std::size_t>(r)) * element});
+                    at += p.blocks.back().bytes;
+                }
+            } else if (family_of(a.operation) == Family::blocks_v) {
                 // Uneven blocks, some empty, with gaps between them.
                 p.bytes = 0;
                 std::size_t at = 3;
@@ -198,6 +221,10 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
                 }
             }
             result.push_back(p);
+            // In short pieces, and by other trees and parts than those of the defaults.
+            p.parameters = {.degree = 1, .piece = 3000, .minimum = 100, .shift = 2};
+            if ((n > 1000 && n < 3000) || (n > 0 && n < 10 && root == 0)) result.push_back(p);
+            p.parameters = {};
             if (family_of(a.operation) == Family::signal) return result;
         }
     return result;

@@ -187,8 +187,24 @@ def algorithms():
     return [Algorithm(o, n.replace("_", "-"), frozenset(r.replace(" ", "").split("|")) - {"none"}) for o, n, r in rows]
 
 
+# In the catalogue, but nobody calls them through MPI yet.
+NOT_SERVED = {"reduce_scatter", "alltoallv"}
+
+
 def operations():
-    return sorted({a.operation for a in algorithms()})
+    return sorted({a.operation for a in algorithms()} - NOT_SERVED)
+
+
+@functools.cache
+def layers():
+    """All algorithms that are served, in sets that have one of each operation at most, so that a
+    run tries many; those that need a commuting operator apart."""
+    result = []
+    for commutative in (False, True):
+        columns = [[a for a in algorithms() if a.operation == operation and ("commutative" in a.restrictions) == commutative]
+                   for operation in operations()]
+        result += [[c[i] for c in columns if i < len(c)] for i in range(max(map(len, columns)))]
+    return result
 
 
 def is_root():

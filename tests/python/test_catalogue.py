@@ -83,6 +83,36 @@ def test_count(fanlight):
     assert "binomial" in said and "pruned-ring" in said
 
 
+def test_parameters(fanlight):
+    said = fanlight("list", "bcast").stdout
+    assert "degree, piece" in said and "minimum" in said
+    # Degree 1 is a chain: seven messages behind one another; degree 8: the root is read by all.
+    for degree, depth in ((1, 7), (8, 1)):
+        problem = _core.Problem("bcast", 8, bytes=64, degree=degree)
+        assert package.count("tree", problem)["depth"] == depth
+        cells = fanlight("count", "bcast", f"tree(degree={degree})").stdout.split("tree ")[1].split()
+        assert cells[1] == str(depth)
+    assert "svg" in fanlight("draw", "barrier", "tree(degree=4)").stdout
+    refused = fanlight("draw", "bcast", "one-to-all(degree=4)", code=2).stderr
+    assert "no parameter 'degree'" in refused and "shift" in refused
+    chosen = fanlight("explain", "bcast", env={"FANLIGHT_ALGORITHM": "bcast:tree(degree=4,piece=8K)"}).stdout
+    assert "degree=4" in chosen and "piece=8192" in chosen
+
+
+def test_an_operation_of_several_words(fanlight):
+    for name in ("reduce-scatter-block", "reduce_scatter_block"):
+        assert "recursive-halving" in fanlight("list", name).stdout
+
+
+def test_alltoallv_has_a_length_for_each_pair():
+    lengths = [0, 8, 16, 24]
+    problem = _core.Problem("alltoallv", 2, blocks=lengths)
+    assert package.verify("all-write-all", problem) == []
+    assert package.count("all-write-all", problem)["bytes"] == 8 + 16
+    with pytest.raises(ValueError, match="each pair"):
+        _core.Problem("alltoallv", 2, blocks=[1, 2])
+
+
 def test_schedule_as_objects():
     s = package.schedule("binomial", _core.Problem("bcast", 2, rank=1, root=0, bytes=64))
     steps = [step for steps in s.rounds for step in steps]

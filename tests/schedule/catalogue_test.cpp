@@ -1,5 +1,5 @@
-// Every algorithm of the catalogue is right: for 1 to 64 ranks, every root, operators that
-// commute and that do not, all kinds of lengths.
+// Every algorithm of the catalogue is right: for 1 to 64 ranks, every root of up to 17 ranks and
+// some beyond, operators that commute and that do not, all kinds of lengths and parameters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,6 +22,7 @@ constexpr int most_ranks = 64;
 
 std::vector<int> roots_of(Operation operation, int size) {
     if (!has_root(operation)) return {0};
+    if (size > 17) return {0, 1, size / 3, size - 1};
     std::vector<int> roots(static_cast<std::size_t>(size));
     std::iota(roots.begin(), roots.end(), 0);
     return roots;
@@ -52,6 +53,30 @@ std::vector<Block> uneven_blocks(int size, int kind) {
     return blocks;
 }
 
+// Those that it takes, with what is usual and what is far out.
+std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
+    std::vector<Parameters> result;
+    if (algorithm.takes("degree"))
+        for (int degree : {1, 2, 4, size + 3}) result.push_back({.degree = degree});
+    if (algorithm.takes("shift"))
+        for (int shift : {1, size + 3}) result.push_back({.shift = shift});
+    if (algorithm.takes("minimum"))
+        for (std::size_t minimum : {1, 8, 50000}) result.push_back({.minimum = minimum});
+    return result;
+}
+
+// What each rank has for each other: much of it nothing (kind 0), data between one pair of ranks
+// alone (1), none at all (2).
+void set_uneven_exchange(Problem& p, int kind) {
+    std::vector<std::size_t> lengths;
+    for (int r = 0; r < p.size; ++r)
+        for (int s = 0; s < p.size; ++s)
+            lengths.push_back(kind == 0   ? static_cast<std::size_t>((r * 7 + s * 3) % 5) * 8
+                              : kind == 1 ? (r == 0 && s == p.size - 1 ? 1000 : 0)
+                                          : 0);
+    set_exchange(p, lengths, kind == 0 ? 8 : 0);
+}
+
 std::vector<Problem> problems(const Algorithm& algorithm, int size) {
     std::vector<Problem> result;
     Problem p;
@@ -64,7 +89,9 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
             p.commutative = commutative;
             if (family_of(p.operation) == Family::blocks_v) {
                 for (int kind = 0; kind < 3; ++kind) {
-                    p.blocks = uneven_blocks(size, kind);
+                    p.element = reduces(p.operation) ? 8 : 1;
+                    if (p.operation == Operation::alltoallv) set_uneven_exchange(p, kind);
+                    else p.blocks = uneven_blocks(size, kind);
                     result.push_back(p);
                 }
                 continue;
@@ -81,8 +108,7 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
     // An algorithm's parameters change its schedule, never its result.
     const std::size_t plain = result.size();
     for (std::size_t i = 0; i < plain && size <= 17; ++i)
-        for (const Parameters& parameters :
-             {Parameters{.degree = 2, .shift = 1}, Parameters{.degree = 3, .shift = size + 3}}) {
+        for (const Parameters& parameters : parameters_of(algorithm, size)) {
             result.push_back(result[i]);
             result.back().parameters = parameters;
         }
@@ -96,6 +122,7 @@ std::string text(const Problem& p) {
            (p.blocks.empty() ? "" : ", uneven blocks") +
            (p.parameters == Parameters{} ? ""
                                          : ", degree " + std::to_string(p.parameters.degree) +
+                                               ", minimum " + std::to_string(p.parameters.minimum) +
                                                ", shift " + std::to_string(p.parameters.shift));
 }
 

@@ -39,7 +39,7 @@ TEST(problem, properties_of_operations) {
         reducing += reduces(static_cast<Operation>(i));
     }
     EXPECT_EQ(rooted, 6);
-    EXPECT_EQ(reducing, 5);
+    EXPECT_EQ(reducing, 6);
 }
 
 TEST(problem, blocks) {
@@ -63,6 +63,18 @@ TEST(problem, a_rank_of_gatherv_knows_its_own_length_alone) {
     EXPECT_EQ(problem_at(p, 2).blocks, (std::vector<Block>{{0, 0}, {0, 0}, {0, 6}}));
     p.operation = Operation::allgatherv;
     EXPECT_EQ(problem_at(p, 2).blocks, p.blocks);
+}
+
+TEST(problem, a_rank_of_alltoallv_knows_its_own_lists_alone) {
+    Problem p;
+    p.operation = Operation::alltoallv;
+    p.size = 2;
+    set_exchange(p, std::vector<std::size_t>{1, 2, 3, 4}, 8);
+    const Problem one = problem_at(p, 1);
+    EXPECT_EQ(one.sends, (std::vector<Block>{{0, 3}, {11, 4}}));
+    EXPECT_EQ(one.blocks, (std::vector<Block>{{0, 2}, {10, 4}}));
+    EXPECT_EQ(one.send(0), (Block{0, 3}));
+    EXPECT_EQ(one.block(0), (Block{0, 2}));
 }
 
 }  // namespace

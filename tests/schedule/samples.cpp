@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "schedule/all_ranks.h"
 #include "schedule/builder.h"
 
 namespace fanlight::samples {
@@ -126,6 +127,26 @@ Sample direct_alltoall(int size, std::size_t bytes) {
             if (p != r) b.put(p, input(block(p)), output(block(r)), bytes);
         for (int p = 0; p < size; ++p)
             if (p != r) b.arrive(p, output(block(p)), bytes);
+    });
+}
+
+Sample direct_alltoallv(int size) {
+    Problem whole = problem_of(Operation::alltoallv, size, 0);
+    std::vector<std::size_t> lengths;
+    for (int i = 0; i < size * size; ++i) lengths.push_back(8 * static_cast<std::size_t>(1 + i % 3));
+    set_exchange(whole, lengths, 4);
+    return sample(whole, [&](Builder& b, int r) {
+        const Problem own = problem_at(whole, r);
+        for (int p = 0; p < size; ++p) {
+            const Block out = own.send(p);
+            const Block in = own.block(p);
+            if (p == r) {
+                b.copy(input(out.offset), output(in.offset), out.bytes);
+            } else {
+                b.put(p, input(out.offset), unknown(), out.bytes);
+                b.arrive(p, output(in.offset), in.bytes);
+            }
+        }
     });
 }
 

@@ -31,6 +31,9 @@ Sample linear_reduce(int size, std::size_t bytes, std::size_t element);
 Sample linear_allreduce(int size, std::size_t bytes, std::size_t element);
 // Three ranks, each puts its block s to rank s, all in one round.
 Sample direct_alltoall(int size, std::size_t bytes);
+// Ranks that have blocks of different lengths for each other: the places of what they put their
+// targets alone know.
+Sample direct_alltoallv(int size);
 // Everybody signals everybody.
 Sample signal_barrier(int size);
 

@@ -44,6 +44,57 @@ TEST(verify_red, dropped_arrive_leaves_a_put_over) {
     expect_fault(s, {"rank 1, round 1", "put to rank 2", "left over"});
 }
 
+TEST(verify_red, a_block_at_a_wrong_place_that_the_target_alone_knows) {
+    auto s = samples::direct_alltoallv(3);
+    auto& steps = s.ranks[2].steps;
+    Step& arrive = steps[find(s.ranks[2], StepKind::arrive, 1)];
+    arrive.to.offset -= 8;
+    expect_fault(s, {"rank 2", "arrive from rank 1"});
+    auto t = samples::direct_alltoallv(3);
+    t.ranks[0].steps[find(t.ranks[0], StepKind::put)].from = input(t.problem.sends[2].offset);
+    expect_fault(t, {"rank 1", "input[12,28) of rank 0 should be there"});
+}
+
+TEST(verify_red, blocks_whose_two_ends_have_different_lengths) {
+    auto s = samples::direct_alltoallv(3);
+    s.problem.sends[1].bytes += 8;
+    expect_fault(s, {"rank 0 has 24 bytes for rank 1, which expects 16"});
+    s.problem.sends.pop_back();
+    expect_fault(s, {"8 blocks for 3 ranks"});
+}
+
+TEST(verify_red, an_unknown_place_is_for_puts_alone) {
+    auto s = samples::direct_alltoallv(3);
+    s.ranks[0].steps[find(s.ranks[0], StepKind::put)].from = unknown();
+    expect_fault(s, {"rank 0, round 0", "put to rank 1", "reads outside of the unknown place"});
+    auto t = samples::direct_alltoallv(3);
+    t.ranks[0].steps[find(t.ranks[0], StepKind::arrive)].to = unknown();
+    expect_fault(t, {"rank 0, round 0", "arrive from rank 1", "writes outside of the unknown place"});
+}
+
+TEST(verify_red, a_bit_of_a_register_on_one_side_alone) {
+    auto s = samples::signal_barrier(3);
+    s.ranks[0].steps[find(s.ranks[0], StepKind::put)].bit = true;
+    expect_fault(s, {"rank 1, round 0", "arrive from rank 0", "not both a bit"});
+}
+
+TEST(verify_red, a_bit_that_is_set_twice_or_has_bytes) {
+    const auto one_way = [](int times) {
+        Sample s{samples::problem_of(Operation::barrier, 2, 0), {}};
+        Builder from(s.problem), to(s.problem);
+        for (int i = 0; i < times; ++i) {
+            from.set_bit(1);
+            to.await_bit(0);
+        }
+        s.ranks = {from.finish(), to.finish()};
+        return s;
+    };
+    expect_fault(one_way(2), {"rank 0, round 0", "sets a bit that was set before"});
+    auto s = one_way(1);
+    s.ranks[0].steps[0].bytes = s.ranks[1].steps[0].bytes = 8;
+    expect_fault(s, {"rank 0, round 0", "has bytes"});
+}
+
 TEST(verify_red, dropped_get_leaves_an_offer_over) {
     auto s = samples::offered_allgather(3, 8);
     samples::erase(s.ranks[2], find(s.ranks[2], StepKind::get));

@@ -22,6 +22,7 @@ TEST(verify, accepts_correct_schedules) {
             expect_right(samples::linear_reduce(size, bytes, 8));
             expect_right(samples::linear_allreduce(size, bytes, 8));
             expect_right(samples::direct_alltoall(size, bytes));
+            expect_right(samples::direct_alltoallv(size));
             expect_right(samples::signal_barrier(size));
         }
     expect_right(samples::slot_broadcast(8));

@@ -81,7 +81,7 @@ TEST(Selector, TheFirstRuleThatFitsTakesEffect) {
         "# measured on a Tuesday\n"
         "\n"
         "bcast bytes=..2K ranks=2..8 -> binomial degree=3 # comment\r\n"
-        "bcast bytes=2K..4K -> scatter_ring_allgather piece=64K shift=2\n"
+        "bcast bytes=2K..4K -> root_writes_all piece=64K shift=2\n"
         "bcast bytes=1M oversubscribed=yes -> binomial\n"
         "bcast bytes=1M single_copy=no -> native\n"
         "bcast bytes=1M mpi=openmpi -> pruned-ring\n");
@@ -93,9 +93,9 @@ TEST(Selector, TheFirstRuleThatFitsTakesEffect) {
     EXPECT_EQ(small.algorithm->name, "binomial");
     EXPECT_EQ(small.parameters.degree, 3);
     EXPECT_EQ(small.rule, file.path() + ":3: bcast bytes=..2K ranks=2..8 -> binomial degree=3");
-    EXPECT_EQ(chosen(selector, bcast(2049, 8)), "scatter-ring-allgather");
+    EXPECT_EQ(chosen(selector, bcast(2049, 8)), "root-writes-all");
     const Choice nine = selector.choose(bcast(2048, 9));
-    EXPECT_EQ(nine.algorithm->name, "scatter-ring-allgather");
+    EXPECT_EQ(nine.algorithm->name, "root-writes-all");
     EXPECT_EQ(nine.parameters.piece, 65536u);
     EXPECT_EQ(nine.parameters.shift, 2);
     EXPECT_EQ(chosen(selector, bcast(2047, 9)), "one-to-all");  // built-in
@@ -138,6 +138,25 @@ TEST(Selector, ForcedComesFirstAndIsNeverReplaced) {
     }
 }
 
+TEST(Selector, ForcedAlgorithmsTakeParameters) {
+    const Selector selector("bcast:tree(degree=4, piece=8K),reduce:tree( ),allreduce:native, scatter:root_writes_all(shift=2)", "");
+    const Choice c = selector.choose(situation(Operation::bcast, 8, 3));
+    EXPECT_EQ(c.algorithm->name, "tree");
+    EXPECT_EQ(c.parameters, (Parameters{.degree = 4, .piece = 8192}));
+    EXPECT_EQ(c.rule, "FANLIGHT_ALGORITHM: bcast:tree(degree=4, piece=8K)");
+    EXPECT_EQ(selector.choose(situation(Operation::reduce, 8, 3)).parameters, Parameters{});
+    EXPECT_EQ(chosen(selector, situation(Operation::allreduce, 8, 3)), "native");
+    EXPECT_EQ(selector.choose(situation(Operation::scatter, 8, 3)).parameters.shift, 2);
+    const Selector minimum("bcast:scatter-allgather(minimum=2K)", "");
+    EXPECT_EQ(minimum.choose(situation(Operation::bcast, 8, 3)).parameters.minimum, 2048u);
+
+    expect_all_in(error_of("bcast:tree(shift=1)", ""), {"bcast:tree has no parameter 'shift'", "degree, piece"});
+    expect_all_in(error_of("bcast:tree(degree=4", ""), {"expected ')'"});
+    expect_all_in(error_of("bcast:tree(degree)", ""), {"'degree' needs a value"});
+    expect_all_in(error_of("bcast:native(piece=4K)", ""), {"native has no parameters"});
+    expect_all_in(error_of("bcast:(piece=4K)", ""), {"unknown algorithm ''"});
+}
+
 TEST(Selector, ForcedErrorsListWhatExists) {
     expect_all_in(error_of("bcst:binomial", ""),
                   {"FANLIGHT_ALGORITHM: bcst:binomial", "'bcst'", "bcast", "allreduce"});
@@ -153,7 +172,12 @@ TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
     expect_all_in(error_of("", "bcast byte=3 -> binomial"),
                   {"FILE:1: unknown condition 'byte'", "bytes, ranks, oversubscribed"});
     expect_all_in(error_of("", "bcast -> binomial depth=3"),
-                  {"unknown parameter 'depth'", "degree, piece, shift"});
+                  {"bcast:binomial has no parameter 'depth'", "there are degree, piece"});
+    expect_all_in(error_of("", "bcast -> one-to-all degree=3"),
+                  {"bcast:one-to-all has no parameter 'degree'", "piece, shift"});
+    expect_all_in(error_of("", "barrier -> dissemination piece=3"),
+                  {"barrier:dissemination has no parameters"});
+    expect_all_in(error_of("", "bcast -> tree degree=4G"), {"degree=4G: too large"});
     expect_all_in(error_of("", "bcast mpi=lam -> native"), {"'lam'", "mpich, openmpi, impi"});
     expect_all_in(error_of("", "bcast oversubscribed=1 -> native"), {"expected yes or no"});
     expect_all_in(error_of("", "bcast bytes=2K..1K -> native"), {"empty"});

@@ -9,7 +9,7 @@ namespace fanlight::allreduce_algorithms {
 
 Schedule binomial(const Problem& problem) {
     Builder b(problem);
-    const BinomialTree tree = binomial_tree(problem.rank, problem.size, 0);
+    const Tree tree = tree_for(problem, 0, 2);
     const bool root = tree.parent < 0;
     // Not in output, which the way down writes.  The first reservation, so at the same place
     // on all ranks; a leaf needs but the address.

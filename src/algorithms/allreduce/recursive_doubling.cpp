@@ -8,28 +8,12 @@
 // Cost: ceil(log2 P) (a + n b + n g), and 2 (a + n b) + n g for the folding.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.5.  Any number of ranks and any operator: both
 // partners compute lower (+) higher, so that all ranks get the same bits.
-#include <bit>
 #include <vector>
 
+#include "algorithms/fold.h"
 #include "schedule/builder.h"
 
 namespace fanlight::allreduce_algorithms {
-namespace {
-
-// The power of two of ranks that take part in the exchanges, numbered from 0.
-struct Exchange {
-    int count;  // how many take part
-    int pairs;  // how many pairs of neighbours are folded into one each
-
-    explicit Exchange(int size)
-        : count(static_cast<int>(std::bit_floor(static_cast<unsigned>(size)))),
-          pairs(size - count) {}
-    bool in_pair(int rank) const { return rank < 2 * pairs; }
-    int number(int rank) const { return in_pair(rank) ? rank / 2 : rank - pairs; }
-    int rank(int number) const { return number < pairs ? 2 * number + 1 : number + pairs; }
-};
-
-}  // namespace
 
 Schedule recursive_doubling(const Problem& problem) {
     Builder b(problem);
@@ -39,9 +23,9 @@ Schedule recursive_doubling(const Problem& problem) {
         b.copy(input(), output(), bytes);
         return b.finish();
     }
-    const Exchange exchange(problem.size);
+    const Fold fold(problem.size);
 
-    if (exchange.in_pair(rank) && rank % 2 == 0) {
+    if (fold.folded(rank)) {
         b.put(rank + 1, input(), output(), bytes);
         b.next_round();
         b.arrive(rank + 1, output(), bytes);
@@ -51,23 +35,23 @@ Schedule recursive_doubling(const Problem& problem) {
     // The partners' vectors come to slots of their own: the partner of the next exchange may
     // be ahead, and must not write where this exchange's vector still waits to be combined.
     std::vector<Address> slots;
-    for (int distance = 1; distance < exchange.count; distance *= 2)
+    for (int distance = 1; distance < fold.count; distance *= 2)
         slots.push_back(b.reserve(bytes));
 
-    if (exchange.in_pair(rank)) {
+    if (fold.in_pair(rank)) {
         b.arrive(rank - 1, output(), bytes);
         b.next_round();
         b.combine(input(), output(), bytes, Order::after);
         b.next_round();
     }
 
-    const int number = exchange.number(rank);
+    const int number = fold.number(rank);
     std::size_t k = 0;
-    for (int distance = 1; distance < exchange.count; distance *= 2, ++k) {
-        const int partner = exchange.rank(number ^ distance);
+    for (int distance = 1; distance < fold.count; distance *= 2, ++k) {
+        const int partner = fold.rank(number ^ distance);
         // Before a rank has combined anything its output is free: the first partner's vector
         // comes there and the input is combined with it, without a copy.
-        const auto starts = [&](int r) { return k == 0 && !exchange.in_pair(r); };
+        const auto starts = [&](int r) { return k == 0 && !fold.in_pair(r); };
         const Order order = partner < rank ? Order::before : Order::after;
         const Address at_partner = starts(partner) ? output() : slots[k];
         if (starts(rank)) {
@@ -84,7 +68,7 @@ Schedule recursive_doubling(const Problem& problem) {
         }
         b.next_round();
     }
-    if (exchange.in_pair(rank)) b.put(rank - 1, output(), output(), bytes);
+    if (fold.in_pair(rank)) b.put(rank - 1, output(), output(), bytes);
     return b.finish();
 }
 

@@ -2,7 +2,8 @@
 //
 // Cost: a + n b (1 + contention), contention being what P - 1 readers of the same memory do
 // to each other: little inside a node, P - 1 for readers behind one network link.
-// Source: Intra-Cell 3.3 (OTA).  Any number of ranks.
+// Source: Intra-Cell 3.3 (OTA).  Any number of ranks.  With Parameters::shift, against a hot spot:
+// the i-th rank behind the root begins i * shift bytes further on and reads the start last.
 #include "schedule/builder.h"
 
 namespace fanlight::bcast_algorithms {
@@ -13,7 +14,11 @@ Schedule one_to_all(const Problem& problem) {
         if (problem.size > 1) b.offer_to_all_others(input(), problem.bytes);
         b.copy(input(), output(), problem.bytes);
     } else {
-        b.get(problem.root, 0, input(), output(), problem.bytes);
+        const auto shift = static_cast<std::size_t>(problem.parameters.shift) *
+                           static_cast<std::size_t>(problem.relative(problem.rank));
+        const std::size_t begin = problem.bytes > 0 ? shift % problem.bytes : 0;
+        b.get(problem.root, 0, input(begin), output(begin), problem.bytes - begin);
+        if (begin > 0) b.get(problem.root, 0, input(), output(), begin);
     }
     return b.finish();
 }

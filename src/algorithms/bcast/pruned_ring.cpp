@@ -12,7 +12,7 @@
 namespace fanlight::bcast_algorithms {
 namespace {
 
-bool has_from_scatter(const BinomialTree& tree, int part) {
+bool has_from_scatter(const Tree& tree, int part) {
     return tree.own.first <= part && part < tree.own.first + tree.own.count;
 }
 
@@ -22,8 +22,8 @@ Schedule pruned_ring(const Problem& problem) {
     Builder b(problem);
     const int size = problem.size;
     const int relative = problem.relative(problem.rank);
-    const BinomialTree tree = tree_of_parts(problem, relative);
-    const BinomialTree next_tree = tree_of_parts(problem, (relative + 1) % size);
+    const Tree tree = tree_of_parts(problem, relative);
+    const Tree next_tree = tree_of_parts(problem, (relative + 1) % size);
     scatter_parts(b, problem, tree, output());
 
     const Address source = relative == 0 ? input() : output();

@@ -4,11 +4,11 @@
 
 namespace fanlight::bcast_algorithms {
 
-BinomialTree tree_of_parts(const Problem& problem, int relative_rank) {
+Tree tree_of_parts(const Problem& problem, int relative_rank) {
     return binomial_tree(relative_rank, problem.size, 0);
 }
 
-void scatter_parts(Builder& b, const Problem& problem, const BinomialTree& tree,
+void scatter_parts(Builder& b, const Problem& problem, const Tree& tree,
                    Address vector) {
     const bool root = tree.parent < 0;
     if (!root) {

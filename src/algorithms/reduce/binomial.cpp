@@ -14,7 +14,7 @@ namespace fanlight::reduce_algorithms {
 
 Schedule binomial(const Problem& problem) {
     Builder b(problem);
-    const BinomialTree tree = binomial_tree(problem.rank, problem.size, problem.root);
+    const Tree tree = tree_for(problem, problem.root, 2);
     const bool root = tree.parent < 0;
     // The first reservation, so at the same place on all ranks; a leaf needs but the address.
     const Address sum = b.reserve(root || tree.children.empty() ? 0 : problem.bytes);

@@ -4,8 +4,9 @@
 //     ranks 0..3 | 4..7, four blocks each;   then 0 1 | 2 3, two each;   then 0 | 1, one
 //
 // Cost: log2 P a + (P - 1) n b + (P - 1) n g, n the length of a block.
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.4.  A power of two of ranks; operators that
-// commute: the distant partner comes before the near one.
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.4.  A power of two of ranks, blocks of any lengths
+// (reduce_scatter uses it as it is); operators that commute: the distant partner comes before the
+// near one.
 #include "algorithms/blocks.h"
 
 namespace fanlight::reduce_scatter_block_algorithms {
@@ -20,8 +21,9 @@ Schedule recursive_halving(const Problem& problem) {
         return b.finish();
     }
     // The running sums of all blocks, packed; each rank uses the half on its side alone.
-    const Address sums = b.reserve(static_cast<std::size_t>(size) * problem.bytes);
-    const auto packed = [&](int blocks) { return static_cast<std::size_t>(blocks) * problem.bytes; };
+    const Address sums = b.reserve(packed_offset(problem, size));
+    const auto packed = [&](int block) { return packed_offset(problem, block); };
+    const auto length = [&](int first, int count) { return packed(first + count) - packed(first); };
 
     for (int distance = size / 2; distance > 0; distance /= 2) {
         const int partner = rank ^ distance;
@@ -38,8 +40,9 @@ Schedule recursive_halving(const Problem& problem) {
                 b.combine(input(run.offset), sums + packed(mine) + run.packed, run.bytes,
                           rank < partner ? Order::before : Order::after);
         } else {
-            b.put(partner, sums + packed(theirs), sums + packed(theirs), packed(distance));
-            b.arrive(partner, sums + packed(mine), packed(distance),
+            b.put(partner, sums + packed(theirs), sums + packed(theirs),
+                  length(theirs, distance));
+            b.arrive(partner, sums + packed(mine), length(mine, distance),
                      rank < partner ? Order::after : Order::before);
         }
         b.next_round();

@@ -16,7 +16,7 @@ namespace fanlight::scatter_algorithms {
 
 Schedule binomial(const Problem& problem) {
     Builder b(problem);
-    const BinomialTree tree = binomial_tree(problem.rank, problem.size, problem.root);
+    const Tree tree = tree_for(problem, problem.root, 2);
     const bool root = tree.parent < 0;
     const bool leaf = tree.children.empty();
     const Subtree& own = tree.own;

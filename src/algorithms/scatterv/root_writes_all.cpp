@@ -1,27 +1,16 @@
-// The root puts everybody's block.
+// The root puts everybody's block: scatter/root_writes_all.cpp with blocks of any lengths.
 //
 // Reading is no choice here: a rank knows its block's length, but not where the block lies at
 // the root.
 //
 // Cost: a + (sum of the other blocks' lengths) b in one round, all at the root.
 // Source: RMA trees II (linear); Intra-Cell 3.3 (G).  Any number of ranks.
-#include "algorithms/peers.h"
+#include "algorithms/declarations.h"
 
 namespace fanlight::scatterv_algorithms {
 
 Schedule root_writes_all(const Problem& problem) {
-    Builder b(problem);
-    const Block own = problem.block(problem.rank);
-    if (problem.rank == problem.root) {
-        for (int peer : others(problem)) {
-            const Block theirs = problem.block(peer);
-            b.put(peer, input(theirs.offset), output(), theirs.bytes);
-        }
-        b.copy(input(own.offset), output(), own.bytes);
-    } else {
-        b.arrive(problem.root, output(), own.bytes);
-    }
-    return b.finish();
+    return scatter_algorithms::root_writes_all(problem);
 }
 
 }  // namespace fanlight::scatterv_algorithms

@@ -1,0 +1,242 @@
+// What every algorithm costs, counted from its schedules, against closed formulas.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <string>
+
+#include "algorithms/registry.h"
+#include "schedule/all_ranks.h"
+#include "schedule/count.h"
+
+namespace fanlight {
+namespace {
+
+using N = std::size_t;
+
+// P ranks: log2 P, rounded down and up; how many are beyond the largest power of two.
+N floor2(N p) { return static_cast<N>(std::bit_width(p)) - 1; }
+N ceil2(N p) { return static_cast<N>(std::bit_width(p - 1)); }
+N power(N p) { return std::bit_floor(p); }
+N beyond(N p) { return p - power(p); }
+N folding(N p) { return beyond(p) > 0 ? 2 : 0; }  // rounds of the fold
+// The longest way from rank to rank through the fold and the exchanges: from a folded rank to one
+// that differs from its partner in all digits, or to another folded one.
+N folded_depth(N p) {
+    return beyond(p) == 0 ? floor2(p) : std::max(floor2(p) + 1, ceil2(beyond(p)) + 2);
+}
+// Of ranks 0 .. P - 1: the ones in their binary digits; the sum of all subtrees below a binomial
+// tree's root, since a rank lies in as many of them as it has ones.
+N ones(N p) {
+    N sum = 0;
+    for (N r = 0; r < p; ++r) sum += static_cast<N>(std::popcount(r));
+    return sum;
+}
+// The height of a tree of degree k: the most digits to base k that are not zero.
+N height(N k, N p) {
+    if (k == 1) return p - 1;
+    N highest = 0;
+    for (N r = 0; r < p; ++r) {
+        N digits = 0;
+        for (N rest = r; rest > 0; rest /= k) digits += rest % k != 0;
+        highest = std::max(highest, digits);
+    }
+    return highest;
+}
+// P - d over d = 1, 2, 4 ... below P.
+N doubling(N p) {
+    N sum = 0;
+    for (N d = 1; d < p; d *= 2) sum += p - d;
+    return sum;
+}
+N all_pairs(N p) { return p * (p - 1); }
+N others(N p) { return p - 1; }
+N one(N p) { return p > 1; }
+N two(N p) { return p > 1 ? 2 : 0; }
+N unit(N) { return 1; }
+
+// Messages and signals; bytes, in blocks or in P-th parts of a vector; the longest chain of
+// messages; the most rounds of a rank, where a closed formula is worth having.
+struct Formula {
+    N (*messages)(N);
+    N (*bytes)(N);
+    N (*depth)(N);
+    N (*rounds)(N) = nullptr;
+    Parameters parameters = {};
+};
+
+N nothing(N) { return 0; }
+N vectors_to_others(N p) { return (p - 1) * p; }
+
+const std::multimap<std::string, Formula> formulas{
+    {"barrier one-to-all", {all_pairs, nothing, one, one}},
+    {"barrier signal-register", {[](N p) { return 2 * (p - 1); }, nothing, two, two}},
+    {"barrier dissemination", {[](N p) { return p * ceil2(p); }, nothing, ceil2, ceil2}},
+    {"barrier pairwise-exchange", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); }, nothing,
+                                   folded_depth,
+                                   [](N p) { return floor2(p) + folding(p); }}},
+    {"barrier tree", {[](N p) { return 2 * (p - 1); }, nothing, [](N p) { return 2 * height(3, p); },
+                      [](N p) { return p == 1 ? 0 : height(3, p) > 1 ? 3 : N{2}; }}},
+    {"barrier tree", {[](N p) { return 2 * (p - 1); }, nothing, two, two, {.degree = 64}}},
+
+    {"bcast binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
+    {"bcast binomial", {others, vectors_to_others, [](N p) { return height(4, p); }, nullptr, {.degree = 4}}},
+    {"bcast binary-tree", {others, vectors_to_others, floor2, [](N p) { return p > 3 ? N{2} : 1; }}},
+    {"bcast linear", {others, vectors_to_others, one, [](N p) { return p; }}},
+    {"bcast tree", {others, vectors_to_others, [](N p) { return height(3, p); },
+                    [](N p) { return height(3, p) > 1 ? N{2} : 1; }}},
+    {"bcast tree", {others, vectors_to_others, others, [](N p) { return p > 2 ? N{2} : 1; }, {.degree = 1}}},
+    {"bcast one-to-all", {others, vectors_to_others, one, unit}},
+    {"bcast root-writes-all", {others, vectors_to_others, one, unit}},
+    {"bcast scatter-allgather", {all_pairs, vectors_to_others, [](N p) { return std::min(p - 1, N{2}); },
+                                 [](N p) { return p > 1 ? N{2} : 1; }, {.minimum = 1}}},
+    {"bcast scatter-allgather", {others, vectors_to_others, one, unit, {.minimum = 1 << 20}}},
+    {"bcast read-and-write", {[](N p) { return 2 * (p - 1); }, vectors_to_others, one, unit}},
+    {"bcast scatter-ring-allgather", {[](N p) { return p - 1 + p * (p - 1); },
+                                      [](N p) { return ones(p) + p * (p - 1); },
+                                      [](N p) { return p > 1 ? height(2, p) + p - 1 : 0; }}},
+    {"bcast pruned-ring", {[](N p) { return p - 1 + p * p - p - ones(p); },
+                           [](N p) { return ones(p) + p * p - p - ones(p); }, nullptr}},
+
+    {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
+    {"reduce tree", {others, vectors_to_others, [](N p) { return height(3, p); }}},
+    {"reduce tree", {others, vectors_to_others, others,
+                     [](N p) { return std::min(p, N{3}); }, {.degree = 1}}},
+    {"reduce read-and-write", {[](N p) { return 2 * (p - 1); }, vectors_to_others, one}},
+    {"reduce root-reads-all", {others, vectors_to_others, one}},
+    {"reduce reduce-scatter-gather", {[](N p) { return (p + 1) * (p - 1); },
+                                      [](N p) { return (p + 1) * (p - 1); }, two}},
+
+    {"allreduce binomial", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
+                            [](N p) { return 2 * height(2, p); }}},
+    {"allreduce tree", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
+                        [](N p) { return 2 * height(3, p); }}},
+    {"allreduce recursive-doubling", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); },
+                                      [](N p) { return (power(p) * floor2(p) + 2 * beyond(p)) * p; },
+                                      folded_depth}},
+    {"allreduce halving-doubling", {[](N p) { return 2 * power(p) * floor2(p) + 2 * beyond(p); },
+                                    [](N p) { return (2 * (power(p) - 1) + 2 * beyond(p)) * p; },
+                                    [](N p) { return 2 * floor2(p) + folding(p); },
+                                    [](N p) { return p == 1 ? 1 : 3 * floor2(p) + (beyond(p) ? 3 : 0); }}},
+    {"allreduce ring", {[](N p) { return 2 * p * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
+                        [](N p) { return 2 * (p - 1); }, [](N p) { return std::max(3 * (p - 1), N{1}); }}},
+    {"allreduce all-read-all", {all_pairs, [](N p) { return p * (p - 1) * p; }, one}},
+    {"allreduce reduce-scatter-allgather", {[](N p) { return 2 * p * (p - 1); },
+                                            [](N p) { return 2 * p * (p - 1); }, two}},
+
+    {"scan linear", {others, vectors_to_others, others}},
+    {"scan recursive-doubling", {doubling, [](N p) { return doubling(p) * p; }, floor2}},
+    {"scan all-read-lower", {[](N p) { return p * (p - 1) / 2; }, [](N p) { return p * (p - 1) / 2 * p; }, one}},
+    {"exscan linear", {others, vectors_to_others, others}},
+    {"exscan recursive-doubling", {[](N p) { return p - 1 + (p > 1 ? doubling(p - 1) : 0); },
+                                   [](N p) { return (p - 1 + (p > 1 ? doubling(p - 1) : 0)) * p; },
+                                   [](N p) { return p > 1 ? 1 + floor2(p - 1) : 0; }}},
+    {"exscan all-read-lower", {[](N p) { return p * (p - 1) / 2; }, [](N p) { return p * (p - 1) / 2 * p; }, one}},
+
+    {"allgather recursive-doubling", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
+    {"allgather folded-doubling",
+     // What goes back to the folded ranks wraps around behind the last one, but for the first.
+     {[](N p) { return power(p) * floor2(p) + (beyond(p) ? 3 * beyond(p) - 1 : 0); },
+      [](N p) { return (power(p) - 1) * p + beyond(p) * p; }, folded_depth,
+      [](N p) { return p == 1 ? 1 : floor2(p) + folding(p); }}},
+    {"allgather neighbor-exchange", {[](N p) { return p == 1 ? 0 : p * p / 2; }, all_pairs,
+                                     [](N p) { return p / 2; }, [](N p) { return std::max(p / 2, N{1}); }}},
+    {"allgather bruck", {[](N p) {
+         N messages = p * ceil2(p);  // and what wraps around behind the last rank once more
+         for (N d = 2; d < p; d *= 2) messages += std::min(d, p - d) - 1;
+         return messages;
+     }, all_pairs, ceil2}},
+    {"allgather ring", {all_pairs, all_pairs, others}},
+    {"allgather all-read-all", {all_pairs, all_pairs, one}},
+
+    {"gather binomial", {others, ones, [](N p) { return height(2, p); }}},
+    {"gather all-write-root", {others, others, one}},
+    {"gather root-reads-all", {others, others, one}},
+    {"scatter binomial", {others, ones, [](N p) { return height(2, p); }}},
+    {"scatter all-read-root", {others, others, one}},
+    {"scatter root-writes-all", {others, others, one, unit}},
+
+    {"alltoall pairwise", {all_pairs, all_pairs, others}},
+    {"alltoall all-read-all", {all_pairs, all_pairs, one}},
+    {"alltoall all-write-all", {all_pairs, all_pairs, one, unit}},
+    {"alltoall bruck", {[](N p) { return p * ceil2(p); }, [](N p) { return p * ones(p); }, ceil2,
+                        [](N p) { return 2 * ceil2(p) + 1; }}},
+
+    {"reduce-scatter-block all-read-all", {all_pairs, all_pairs, one}},
+    {"reduce-scatter-block pairwise", {all_pairs, all_pairs, others}},
+    {"reduce-scatter-block recursive-halving", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
+
+    {"allgatherv recursive-doubling", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
+    {"allgatherv folded-doubling", {[](N p) { return power(p) * floor2(p) + 3 * beyond(p); },
+                                    [](N p) { return (power(p) - 1) * p + beyond(p) * p; },
+                                    folded_depth}},
+    {"allgatherv bruck", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
+    {"allgatherv ring", {all_pairs, all_pairs, others}},
+    {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
+    {"gatherv root-reads-all", {others, others, one}},
+    {"gatherv all-write-root", {others, others, one, unit}},
+    {"scatterv root-writes-all", {others, others, one, unit}},
+    {"reduce-scatter all-read-all", {all_pairs, all_pairs, one}},
+    {"reduce-scatter pairwise", {all_pairs, all_pairs, others}},
+    // Blocks of different lengths are not one message until they are packed, after the first step.
+    {"reduce-scatter recursive-halving", {[](N p) { return p == 1 ? 0 : p * (p / 2 + floor2(p) - 1); }, all_pairs, nullptr}},
+    {"alltoallv all-write-all", {all_pairs, all_pairs, one, unit}},
+    {"alltoallv pairwise", {all_pairs, all_pairs, others}},
+};
+
+constexpr N unit_bytes = 64;
+
+Problem problem_for(const Algorithm& a, N size, const Parameters& parameters) {
+    Problem p;
+    p.operation = a.operation;
+    p.size = static_cast<int>(size);
+    p.parameters = parameters;
+    switch (family_of(a.operation)) {
+        case Family::signal: break;
+        case Family::vector: p.bytes = size * unit_bytes; break;
+        case Family::blocks: p.bytes = unit_bytes; break;
+        case Family::blocks_v:
+            if (a.operation == Operation::alltoallv)
+                set_exchange(p, std::vector<N>(size * size, unit_bytes));
+            else
+                for (N r = 0; r < size; ++r) p.blocks.push_back({r * unit_bytes, unit_bytes});
+    }
+    return p;
+}
+
+class Formulas : public testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(Formulas, hold) {
+    const Algorithm& a = *GetParam();
+    const auto [first, last] = formulas.equal_range(std::string(to_string(a.operation)) + " " + std::string(a.name));
+    ASSERT_NE(first, last) << "no formula";
+    for (auto row = first; row != last; ++row)
+        for (N size = 1; size <= 64; ++size) {
+            const Formula& f = row->second;
+            const Problem p = problem_for(a, size, f.parameters);
+            if (!restriction(a, p).empty()) continue;
+            const Counts c = count(schedules_of_all(a.schedule, p));
+            SCOPED_TRACE(std::to_string(size) + " ranks");
+            EXPECT_EQ(c.messages + c.signals, f.messages(size));
+            EXPECT_EQ(c.bytes, f.bytes(size) * unit_bytes);
+            if (f.depth) { EXPECT_EQ(c.depth, f.depth(size)); }
+            if (f.rounds) { EXPECT_EQ(c.rounds, f.rounds(size)); }
+            if (HasFailure()) return;
+        }
+}
+
+std::vector<const Algorithm*> all_algorithms() {
+    std::vector<const Algorithm*> result;
+    for (const Algorithm& a : algorithms()) result.push_back(&a);
+    return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(every, Formulas, testing::ValuesIn(all_algorithms()), [](const auto& info) {
+    std::string name = std::string(to_string(info.param->operation)) + "_" + std::string(info.param->name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+}  // namespace
+}  // namespace fanlight
