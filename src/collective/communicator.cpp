@@ -27,7 +27,7 @@ Communicator::~Communicator() { report::communicator(size_, reason_); }
 Serving* Communicator::count(Reason& reason) {
     if (calls_left_ == 0) {
         calls_left_ = -1;
-        serving_ = activate_group(handle_, rank_, size_, reason_);
+        serving_ = activate(handle_, rank_, size_, reason_);
         if (serving_) {
             reason_ = Reason::none;
             return serving_.get();

@@ -13,8 +13,8 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::array conditions{"bytes", "ranks", "oversubscribed", "single_copy", "mpi"};
-constexpr std::array parameters{"degree", "piece", "shift"};
+constexpr std::array conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "mpi"};
+constexpr std::array parameters{"degree", "piece", "shift", "transport", "flat"};
 // `other` is what Situation::mpi says of a library that has no name here.
 constexpr std::array libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
 
@@ -97,10 +97,11 @@ bool yes_or_no(const Assignment& a) {
 void set_condition(Rule& rule, const Assignment& a) {
     if (a.name == "bytes") {
         rule.bytes = range(a);
-    } else if (a.name == "ranks") {
+    } else if (a.name == "ranks" || a.name == "nodes") {
         const Range<std::size_t> r = range(a);
-        rule.ranks.from = whole(a, r.from);
-        if (r.to != Range<std::size_t>{}.to) rule.ranks.to = whole(a, r.to);
+        Range<int>& range_of = a.name == "ranks" ? rule.ranks : rule.nodes;
+        range_of.from = whole(a, r.from);
+        if (r.to != Range<std::size_t>{}.to) range_of.to = whole(a, r.to);
     } else if (a.name == "oversubscribed") {
         rule.oversubscribed = yes_or_no(a);
     } else if (a.name == "single_copy") {
@@ -113,6 +114,14 @@ void set_condition(Rule& rule, const Assignment& a) {
 }
 
 void set_parameter(Rule& rule, const Assignment& a) {
+    if (a.name == "transport") {
+        rule.transport = transport_from(a.value);
+        return;
+    }
+    if (a.name == "flat") {
+        rule.flat = yes_or_no(a);
+        return;
+    }
     const std::size_t n = bytes_or_throw(a, a.value);
     if (a.name == "piece") rule.parameters.piece = n;
     else if (a.name == "degree") rule.parameters.degree = whole(a, n);
@@ -151,6 +160,7 @@ const Algorithm* algorithm_or_native(Operation operation, std::string_view name)
 
 bool Rule::fits(const Situation& s) const {
     return s.operation == operation && bytes.contains(s.bytes) && ranks.contains(s.ranks) &&
+           nodes.contains(s.nodes) &&
            oversubscribed.value_or(s.oversubscribed) == s.oversubscribed &&
            single_copy.value_or(s.single_copy) == s.single_copy && (mpi.empty() || mpi == s.mpi);
 }

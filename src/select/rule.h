@@ -22,11 +22,14 @@ struct Rule {
     Operation operation{};
     Range<std::size_t> bytes;
     Range<int> ranks;
+    Range<int> nodes;
     std::optional<bool> oversubscribed;
     std::optional<bool> single_copy;
     std::string mpi;                       // empty: any
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
+    std::optional<Transport> transport;
+    bool flat = false;
     bool forced = false;
     std::string text;                      // where it stands and what it says
 

@@ -73,10 +73,10 @@ std::string read_file(const std::string& file) {
 }
 
 // What a restriction may ask of a problem: nothing that only one rank knows.
-Problem problem_of(const Situation& s) {
+Problem problem_of(const Situation& s, bool flat) {
     Problem p;
     p.operation = s.operation;
-    p.size = s.ranks;
+    p.size = s.composed && !flat ? s.nodes : s.ranks;
     p.bytes = s.bytes;
     p.commutative = s.commutative;
     return p;
@@ -92,17 +92,20 @@ Selector::Selector(std::string_view forced, const std::string& file) {
 
 Selector::~Selector() = default;
 
-Choice Selector::choose(const Situation& situation) const {
+Choice Selector::choose(const Situation& s) const { return choose(s, true); }
+Choice Selector::choose_by_rule(const Situation& s) const { return choose(s, false); }
+
+Choice Selector::choose(const Situation& situation, bool forced) const {
     for (const Rule& rule : rules_) {
-        if (!rule.fits(situation)) continue;
+        if ((rule.forced && !forced) || !rule.fits(situation)) continue;
         if (rule.algorithm) {
-            const std::string why = restriction(*rule.algorithm, problem_of(situation));
+            const std::string why = restriction(*rule.algorithm, problem_of(situation, rule.flat));
             if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
             if (!why.empty()) continue;
         }
-        return {rule.algorithm, rule.parameters, rule.text};
+        return {rule.algorithm, rule.parameters, rule.transport, rule.flat, rule.text};
     }
-    return {nullptr, {}, "no rule fits: native"};
+    return {nullptr, {}, {}, false, "no rule fits: native"};
 }
 
 }  // namespace fanlight
