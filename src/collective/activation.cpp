@@ -185,8 +185,9 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         if (reason == Reason::none) reason = static_cast<Reason>(p.reason);
     if (reason != Reason::none) {
         if (segment) budget::give_back(Group::segment_bytes(size));
-        verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
-                             to_string(reason); }, rank);
+        if (reason != Reason::several_nodes)
+            verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
+                                 to_string(reason); }, rank);
         return nullptr;
     }
 

@@ -102,7 +102,9 @@ class OnHosts(running.Mpi):
 
     @property
     def environment(self):
-        if self.name != "impi":
+        if self.name == "openmpi":
+            return super().environment | {"OMPI_MCA_mpi_yield_when_idle": "1"}
+        if self.name == "mpich":
             return super().environment
         lib = f"{self.root}/lib"
         return {"LD_LIBRARY_PATH": lib, "FI_PROVIDER_PATH": lib, "FI_PROVIDER": "tcp", "I_MPI_WAIT_MODE": "1",

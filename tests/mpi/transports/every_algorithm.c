@@ -182,14 +182,15 @@ int main(int argc, char **argv) {
     MPI_Op_create(compose, 0, &op);
     test_barrier();
     for (int c = 0; c < classes; ++c) {
-        for (int root = 0; root < size; ++root) {
-            const int count = 125 * (c + 1) + root;  // elements of 8 bytes
+        for (int turn = 0; turn < 2; ++turn) {
+            const int root = (c + turn * (size / 2 + 1)) % size;
+            const int count = 125 * (c + 1) + turn;  // elements of 8 bytes
             test_movement(count, root);
             test_uneven_blocks(count, root);
             test_reductions(count, root, pair, op);
-            // Its bytes are of one block: once more with those of a class.
-            test_reductions(count * size, root, pair, op);
         }
+        // The bytes of reduce_scatter_block are those of a block: once more with those of a class.
+        test_reductions(125 * (c + 1) * size, 0, pair, op);
         test_movement(25000 + 1250 * c, c % size);
         test_uneven_blocks(25000 + 1250 * c, c % size);
         test_reductions(25000 + 1250 * c, c % size, pair, op);
