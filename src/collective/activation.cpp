@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "config/config.h"
 #include "execute/copy_speed.h"
 #include "topology/cores.h"
+#include "topology/nodes.h"
 #include "topology/single_copy.h"
 
 namespace fanlight {
@@ -44,7 +47,8 @@ struct Presence {
 std::uint64_t hash_of_settings() {
     const Config& c = config();
     const std::string all = c.algorithm + '\n' + c.rules + '\n' + c.single_copy + '\n' +
-                            std::to_string(c.single_copy_from) + '\n' + std::to_string(c.piece);
+                            std::to_string(c.single_copy_from) + '\n' + std::to_string(c.piece) + '\n' +
+                            c.transport + '\n' + c.nodes;
     return std::hash<std::string>{}(all);
 }
 
@@ -130,11 +134,6 @@ int ranks_on_node(int size) {
     return ranks;
 }
 
-struct Sharing {
-    int ranks;  // that share
-    int cores;
-};
-
 Sharing sharing(const std::vector<Presence>& all) {
     std::vector<pid_t> pids;
     for (const Presence& p : all)
@@ -142,12 +141,11 @@ Sharing sharing(const std::vector<Presence>& all) {
     const int size = static_cast<int>(all.size());
     // Ranks that are bound to cores of their own do not share these with the rest of the job.
     const bool bound = affinity_cores() < affinity_cores(pids);
-    return {bound ? size : ranks_on_node(size), usable_cores(pids)};
+    return {false, bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
-}  // namespace
-
-std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reason& reason) {
+// What all ranks of a communicator share a node for; null, and why, where they do not.
+std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason) {
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
     Segment segment;
@@ -187,40 +185,99 @@ std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reaso
         if (reason == Reason::none) reason = static_cast<Reason>(p.reason);
     if (reason != Reason::none) {
         if (segment) budget::give_back(Group::segment_bytes(size));
-        verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
-                             to_string(reason); }, rank);
+        if (reason != Reason::several_nodes)
+            verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
+                                 to_string(reason); }, rank);
         return nullptr;
     }
 
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
-    const Sharing own = sharing(all);
-    const bool single = reaches_all(all, rank) && single_copy_is_faster(speed.get(), all, rank);
-    const int facts[3] = {single, -own.ranks, own.cores};
-    int agreed[3] = {0, 0, 0};
-    mpi().Allreduce(facts, agreed, 3, MPI_INT, MPI_MIN, comm);
-    const bool single_copy = agreed[0];
+    Sharing own = sharing(all);
+    own.single_copy = reaches_all(all, rank) && single_copy_is_faster(speed.get(), all, rank);
+    const int facts[3] = {own.single_copy, -own.ranks, own.cores};
+    int least[3] = {0, 0, 0};
+    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
+    agreed = {least[0] != 0, -least[1], least[2]};
 
-    std::unique_ptr<Serving> serving;
+    std::unique_ptr<SharedGroup> group;
     const std::size_t bytes = segment.bytes().size();
     try {
-        serving = std::make_unique<Serving>(std::move(segment), rank, size, single_copy, -agreed[1], agreed[2]);
+        group = std::make_unique<SharedGroup>(std::move(segment), rank, size, agreed);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);
     }
 
     // 4. Also the barrier between making the group and its first operation.
-    int made = serving != nullptr, all_made = 0;
+    int made = group != nullptr, all_made = 0;
     mpi().Allreduce(&made, &all_made, 1, MPI_INT, MPI_MIN, comm);
     if (!all_made) {
         reason = Reason::setup_failed;
         return nullptr;
     }
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " + megabytes(bytes) +
-                         " of shared memory, single copy " + (single_copy ? "yes" : "no") + ", " +
-                         std::to_string(-agreed[1]) + " ranks on " + std::to_string(agreed[2]) + " cores"; }, rank);
-    return serving;
+                         " of shared memory, single copy " + (agreed.single_copy ? "yes" : "no") + ", " +
+                         std::to_string(agreed.ranks) + " ranks on " + std::to_string(agreed.cores) + " cores"; }, rank);
+    return group;
+}
+
+// A communicator of this rank's node, and which ranks share which.
+MPI_Comm split_by_node(MPI_Comm comm, int rank, std::span<const int> pretended, std::vector<int>& nodes) {
+    MPI_Comm node = MPI_COMM_NULL;
+    if (pretended.empty()) mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    else mpi().Comm_split(comm, pretended[static_cast<std::size_t>(rank)], rank, &node);
+    int leader = rank;
+    mpi().Bcast(&leader, 1, MPI_INT, 0, node);
+    mpi().Allgather(&leader, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm);
+    return node;
+}
+
+// A group for each node.
+std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, std::span<const int> pretended, Reason& reason) {
+    std::vector<int> nodes(static_cast<std::size_t>(size));
+    MPI_Comm node = split_by_node(comm, rank, pretended, nodes);
+    NodeMap map(nodes);
+    int node_rank = 0, node_size = 0;
+    mpi().Comm_rank(node, &node_rank);
+    mpi().Comm_size(node, &node_size);
+
+    Sharing sharing{true, ranks_on_node(1), usable_cores()};
+    std::unique_ptr<SharedGroup> shared;
+    reason = Reason::none;
+    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);
+    mpi().Comm_free(&node);
+
+    const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
+    const int facts[3] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy};
+    int least[3] = {0, 0, 0};
+    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
+    reason = static_cast<Reason>(-least[0]);
+    if (reason != Reason::none) return nullptr;
+    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(map.nodes()) +
+                         " nodes"; }, rank);
+    return std::make_unique<Serving>(comm, std::move(map), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+}
+
+}  // namespace
+
+std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
+    std::vector<int> pretended;
+    try {
+        pretended = pretended_nodes(config().nodes, size);
+    } catch (const std::invalid_argument& e) {
+        stop(e.what());
+    }
+    if (pretended.empty()) {
+        Sharing sharing;
+        if (auto shared = share(comm, rank, size, sharing, reason)) {
+            const bool crowded = shared->group.oversubscribed();
+            return std::make_unique<Serving>(comm, NodeMap(std::vector<int>(static_cast<std::size_t>(size), 0)),
+                                             std::move(shared), rank, sharing, crowded, sharing.single_copy);
+        }
+        if (reason != Reason::several_nodes) return nullptr;
+    }
+    return activate_nodes(comm, rank, size, pretended, reason);
 }
 
 }  // namespace fanlight

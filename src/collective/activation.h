@@ -1,4 +1,4 @@
-// The step from a communicator of the MPI library to a group of Fanlight's.
+// The step from a communicator of the MPI library to groups of Fanlight's.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace fanlight {
 
-// All ranks of `comm` call it together; all get a group, or none and the same reason.
-std::unique_ptr<Serving> activate_group(MPI_Comm comm, int rank, int size, Reason& reason);
+// All ranks of `comm` call it together; all get one, or none and the same reason.
+std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason);
 
 }  // namespace fanlight

@@ -38,7 +38,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
         ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, send, receive, nullptr);
+        s->run(d, send, receive, nullptr);
         return &d;
     }
 
@@ -64,7 +64,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!in_place) input = packed_input(own, s->workspace);
     else if (output.is_copy())
         pack(*all.datatype, all.at(s->rank * receive_count), static_cast<std::size_t>(receive_count), own_block);
-    s->group.run(d.plan, input, output.bytes(), nullptr);
+    s->run(d, input, output.bytes(), nullptr);
     output.finish();
     return &d;
 }
@@ -80,7 +80,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
                 : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, send, is_root ? receive : nullptr, nullptr);
+        s->run(d, send, is_root ? receive : nullptr, nullptr);
         return &d;
     }
 
@@ -106,7 +106,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
 
     const Trim trim{s->workspace};
     if (!is_root) {
-        s->group.run(d.plan, packed_input(own, s->workspace), nullptr, nullptr);
+        s->run(d, packed_input(own, s->workspace), nullptr, nullptr);
         return &d;
     }
     const PackedOutput output(all, s->workspace);
@@ -115,7 +115,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     if (!in_place) input = packed_input(own, s->workspace);
     else if (output.is_copy())
         pack(*all.datatype, all.at(root * receive_count), static_cast<std::size_t>(receive_count), own_block);
-    s->group.run(d.plan, input, output.bytes(), nullptr);
+    s->run(d, input, output.bytes(), nullptr);
     output.finish();
     return &d;
 }
@@ -131,7 +131,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
                 : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, is_root ? send : nullptr, receive, nullptr);
+        s->run(d, is_root ? send : nullptr, receive, nullptr);
         return &d;
     }
 
@@ -159,11 +159,11 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     const std::byte* input = is_root ? packed_input(all, s->workspace) : nullptr;
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        s->group.run(d.plan, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
+        s->run(d, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
         return &d;
     }
     const PackedOutput output(own, s->workspace);
-    s->group.run(d.plan, input, output.bytes(), nullptr);
+    s->run(d, input, output.bytes(), nullptr);
     output.finish();
     return &d;
 }
@@ -177,7 +177,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
         ordinary(receive) && send != receive) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, send, receive, nullptr);
+        s->run(d, send, receive, nullptr);
         return &d;
     }
 
@@ -198,7 +198,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const Trim trim{s->workspace};
     const std::byte* input = in_place ? packed_copy(to, s->workspace) : packed_input(from, s->workspace);
     const PackedOutput output(to, s->workspace);
-    s->group.run(d.plan, input, output.bytes(), nullptr);
+    s->run(d, input, output.bytes(), nullptr);
     output.finish();
     return &d;
 }

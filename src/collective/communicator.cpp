@@ -4,6 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "collective/activation.h"
 #include "collective/library.h"
@@ -27,8 +28,10 @@ Communicator::~Communicator() { report::communicator(size_, reason_); }
 Serving* Communicator::count(Reason& reason) {
     if (calls_left_ == 0) {
         calls_left_ = -1;
-        serving_ = activate_group(handle_, rank_, size_, reason_);
+        serving_ = activate(handle_, rank_, size_, reason_);
         if (serving_) {
+            static std::atomic<std::uint64_t> number{0};
+            served_since_ = ++number;
             reason_ = Reason::none;
             return serving_.get();
         }
@@ -37,6 +40,8 @@ Serving* Communicator::count(Reason& reason) {
     reason = reason_;
     return nullptr;
 }
+
+void Communicator::end_serving() { serving_.reset(); }
 
 namespace communicators {
 
@@ -140,6 +145,13 @@ void close() {
     const std::unique_lock lock(table().mutex);
     gone.swap(table().all);
     generation.fetch_add(1, std::memory_order_release);
+    // Windows are freed by all their ranks together: everywhere in the order in which the
+    // communicators were first served.
+    std::vector<Communicator*> served;
+    for (const auto& [handle, communicator] : gone)
+        if (communicator->served()) served.push_back(communicator.get());
+    std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->served_since() < b->served_since(); });
+    for (Communicator* communicator : served) communicator->end_serving();
 }
 
 }  // namespace communicators

@@ -31,6 +31,9 @@ public:
     MPI_Comm handle() const { return handle_; }
     Reason reason() const { return reason_; }
     bool served() const { return serving_ != nullptr; }
+    // A number that grows with each communicator that this process comes to serve.
+    std::uint64_t served_since() const { return served_since_; }
+    void end_serving();
 
 private:
     // A rank whose calls never wait long must let the MPI library progress nevertheless: another
@@ -42,6 +45,7 @@ private:
     MPI_Comm handle_;
     int rank_, size_;
     std::uint32_t served_ = 0;
+    std::uint64_t served_since_ = 0;
     Reason reason_;
     std::int64_t calls_left_;
     std::unique_ptr<Serving> serving_;

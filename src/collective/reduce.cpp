@@ -76,7 +76,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
         (!receives || (ordinary(receive) && send != receive))) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, send, receives ? receive : nullptr, &last.combiner);
+        s->run(d, send, receives ? receive : nullptr, &last.combiner);
         return &d;
     }
 
@@ -108,7 +108,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     const Combiner combiner = r.combiner();
     const void* input = in_place ? buffers.input_copy(receive, input_count) : buffers.input(send, input_count);
     void* output = receives ? buffers.output(receive, count) : nullptr;
-    s->group.run(d.plan, input, output, &combiner);
+    s->run(d, input, output, &combiner);
     if (result_is_significant) buffers.finish(output, receive, count);
     return &d;
 }

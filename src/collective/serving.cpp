@@ -3,10 +3,12 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <stdexcept>
 
 #include "collective/hooks.h"
 #include "collective/library.h"
+#include "collective/transports.h"
 #include "config/config.h"
 #include "select/select.h"
 
@@ -72,14 +74,37 @@ std::size_t KindHash::operator()(const Kind& k) const {
     return h;
 }
 
-Serving::Serving(Segment segment, int rank_, int size_, bool single_copy, int ranks_on_node, int cores)
+SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sharing)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank_, size_, single_copy, waiting_hooks(), ranks_on_node, cores),
-      rank(rank_),
-      size(size_),
-      last_(operation_count()) {}
+      group(segment_.bytes(), rank, size, sharing.single_copy, waiting_hooks(), sharing.ranks, sharing.cores) {}
 
-Serving::~Serving() { budget::give_back(segment_.bytes().size()); }
+SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
+
+Serving::Serving(MPI_Comm comm, NodeMap map, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
+                 bool oversubscribed, bool single_copy)
+    : comm_(comm),
+      map_(std::move(map)),
+      shared_(std::move(shared)),
+      sharing_(sharing),
+      oversubscribed_(oversubscribed),
+      single_copy_(single_copy),
+      all_ranks_(static_cast<std::size_t>(map_.ranks())),
+      rank(rank_),
+      size(map_.ranks()),
+      last_(operation_count()) {
+    std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+}
+
+Serving::~Serving() = default;
+
+RemoteGroup& Serving::remote(Transport transport) {
+    std::unique_ptr<RemoteGroup>& group = remotes_[transport];
+    if (!group)
+        group = std::make_unique<RemoteGroup>(
+            transport, transport == Transport::message ? make_message_transport(comm_) : make_window_transport(comm_, transport),
+            Waiter(sharing_.ranks, waiting_hooks(), sharing_.cores));
+    return *group;
+}
 
 const Decision& Serving::decide(Kind&& kind) {
     if (const auto it = decisions_.find(kind); it != decisions_.end()) return *it->second;
@@ -117,12 +142,16 @@ void Serving::make(const Kind& kind, Decision& decision) {
         situation.bytes /= static_cast<std::size_t>(size);
     }
     situation.ranks = size;
-    situation.oversubscribed = group.oversubscribed();
-    situation.single_copy = group.single_copy();
+    situation.nodes = map_.nodes();
+    situation.composed = map_.nodes() > 1 && composes(problem, map_);
+    situation.oversubscribed = oversubscribed_;
+    situation.single_copy = single_copy_;
     situation.commutative = kind.commutative;
     situation.mpi = mpi_name();
 
     decision.algorithm = nullptr;
+    decision.remote = nullptr;
+    decision.composition.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
@@ -140,21 +169,70 @@ void Serving::make(const Kind& kind, Decision& decision) {
         decision.reason = Reason::rule;
         return;
     }
+    Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
+    if (config().transport != "auto") transport = transport_from(config().transport);
+    const bool over_windows = transport != Transport::shared && transport != Transport::message;
+    if ((transport == Transport::shared && map_.nodes() > 1) || (lengths_are_unknown && over_windows)) {
+        decision.reason = Reason::not_over_transport;
+        return;
+    }
     decision.parameters = problem.parameters = choice.parameters;
-    if (!lengths_are_unknown) {
-        try {
-            group.plan(*choice.algorithm, problem, decision.plan);
-        } catch (const std::invalid_argument& e) {
-            verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
-            decision.reason = Reason::no_room;
-            return;
-        }
+    const bool composed = situation.composed && !choice.flat;
+    try {
+        if (transport != Transport::shared) decision.remote = &remote(transport);
+        if (composed)
+            decision.composition = std::make_unique<Composition>(
+                *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.remote,
+                [this](const Problem& p) { return plan_in_node(p); });
+        else if (decision.remote && !lengths_are_unknown)
+            decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
+        else if (!lengths_are_unknown)
+            shared_->group.plan(*choice.algorithm, problem, decision.plan);
+    } catch (const std::invalid_argument& e) {
+        verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
+        decision.reason = Reason::no_room;
+        return;
     }
     decision.algorithm = choice.algorithm;
     verbose([&] {
         return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " +
-               std::string(choice.algorithm->name) + " by " + std::string(choice.rule);
+               std::string(choice.algorithm->name) +
+               (decision.remote ? (composed ? " between the nodes over " : " over ") + std::string(to_string(transport)) : "") +
+               " by " + std::string(choice.rule);
     }, rank);
+}
+
+// What a rule says of a communicator of this node alone.  Where it says `native`, or its algorithm
+// finds no room, the others could not know: an algorithm that always finds room takes its place.
+Plan Serving::plan_in_node(const Problem& problem) const {
+    const Group& group = shared_->group;
+    Situation situation;
+    situation.operation = problem.operation;
+    situation.bytes = problem.blocks.empty() ? problem.bytes : total_bytes(problem) / problem.blocks.size();
+    situation.ranks = problem.size;
+    situation.oversubscribed = group.oversubscribed();
+    situation.single_copy = group.single_copy();
+    situation.commutative = problem.commutative;
+    situation.mpi = mpi_name();
+    const Choice choice = selector().choose_by_rule(situation);
+    if (choice.algorithm) {
+        try {
+            Problem p = problem;
+            p.parameters = choice.parameters;
+            return group.plan(*choice.algorithm, p);
+        } catch (const std::invalid_argument&) {
+        }
+    }
+    const char* const always = problem.operation == Operation::barrier    ? "dissemination"
+                               : problem.operation == Operation::gatherv  ? "root-reads-all"
+                               : problem.operation == Operation::scatterv ? "root-writes-all"
+                                                                          : "binomial";
+    return group.plan(*find_algorithm(problem.operation, always), problem);
+}
+
+void Serving::run_rooted_v(const Decision& d, const Problem& problem, const void* input, void* output) {
+    if (!d.remote) return shared_->group.run_rooted_v(*d.algorithm, problem, input, output);
+    d.remote->run(d.remote->plan(*d.algorithm, problem, all_ranks_), input, output, nullptr);
 }
 
 }  // namespace fanlight

@@ -1,7 +1,8 @@
-// A communicator that Fanlight serves: its group, and what was decided for each kind of call.
+// A communicator that Fanlight serves: its groups, and what was decided for each kind of call.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -10,9 +11,13 @@
 #include "collective/mpi_header.h"
 #include "collective/reason.h"
 #include "collective/workspace.h"
+#include "execute/composition.h"
 #include "execute/group.h"
+#include "execute/remote.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
+#include "select/select.h"
+#include "topology/nodes.h"
 
 namespace fanlight {
 
@@ -20,7 +25,10 @@ namespace fanlight {
 struct Decision {
     const Algorithm* algorithm = nullptr;  // null: the MPI library
     Parameters parameters;
-    Plan plan;                             // empty for gatherv and scatterv
+    Plan plan;                             // in shared memory; empty for gatherv and scatterv
+    RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
+    RemotePlan remote_plan;
+    std::unique_ptr<Composition> composition;
     std::size_t bytes = 0;
     Reason reason = Reason::none;
 };
@@ -53,10 +61,33 @@ struct LastCall {
     std::vector<std::ptrdiff_t> counts = {}, places = {};
 };
 
-class Serving {
+// How the ranks of a node share it.
+struct Sharing {
+    bool single_copy = false;
+    int ranks = 1;  // that share the cores
+    int cores = 0;
+};
+
+// A group and the segment that it lives in.
+class SharedGroup {
 public:
     // All but the segment's address and the rank: agreed on by all ranks.
-    Serving(Segment, int rank, int size, bool single_copy, int ranks_on_node, int cores);
+    SharedGroup(Segment, int rank, int size, const Sharing&);
+    ~SharedGroup();
+
+private:
+    Segment segment_;  // before the group
+
+public:
+    Group group;
+};
+
+class Serving {
+public:
+    // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
+    // `single_copy` hold for all nodes.
+    Serving(MPI_Comm, NodeMap, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
+            bool single_copy);
     ~Serving();
 
     const Decision& decide(Kind&&);
@@ -64,13 +95,25 @@ public:
     // others gives way.
     const Decision& decide(const std::vector<std::size_t>& blocks);
 
+    void run(const Decision& d, const void* input, void* output, const Combiner* combiner) {
+        if (!d.remote) [[likely]] shared_->group.run(d.plan, input, output, combiner);
+        else if (d.composition) d.composition->run(input, output, combiner);
+        else d.remote->run(d.remote_plan, input, output, combiner);
+    }
+    // gatherv and scatterv, whose lengths are not known before the call.
+    void run_rooted_v(const Decision&, const Problem&, const void* input, void* output);
+
     LastCall& last(Operation operation) { return last_[static_cast<std::size_t>(operation)]; }
 
 private:
-    Segment segment_;  // before the group that lives in it
+    const MPI_Comm comm_;
+    const NodeMap map_;
+    const std::unique_ptr<SharedGroup> shared_;
+    const Sharing sharing_;
+    const bool oversubscribed_, single_copy_;
+    std::vector<int> all_ranks_;
 
 public:
-    Group group;
     Workspace workspace;
     const int rank, size;
 
@@ -81,6 +124,10 @@ private:
         Kind kind;
         Decision decision;
     };
+    Plan plan_in_node(const Problem&) const;
+    RemoteGroup& remote(Transport);
+
+    std::map<Transport, std::unique_ptr<RemoteGroup>> remotes_;  // made when first needed
     std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> decisions_;
     std::vector<Recent> recent_;  // by their hash; empty until the first allgatherv
     Problem problem_;             // of the decision that is made; its memory is used again

@@ -131,7 +131,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         ordinary(receive) && same_arrays(last, receive_counts, displacements, s->size)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->group.run(d.plan, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
+        s->run(d, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
         return &d;
     }
 
@@ -163,7 +163,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const std::byte* input = own_block;
     if (!in_place) input = packed_input(own, s->workspace);
     else if (!in_line) copy_block(list, static_cast<std::size_t>(s->rank), receive, own_block);
-    s->group.run(d.plan, input, output, nullptr);
+    s->run(d, input, output, nullptr);
     if (!in_line) copy_all_back(list, output, receive);
     return &d;
 }
@@ -189,7 +189,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     Problem p = rooted_problem(*s, d, Operation::gatherv, root);
     if (!is_root) {
         p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
-        s->group.run_rooted_v(*d.algorithm, p, packed_input(own, s->workspace), nullptr);
+        s->run_rooted_v(d, p, packed_input(own, s->workspace), nullptr);
         return &d;
     }
     set_blocks(p, list);
@@ -200,7 +200,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const std::byte* input = own_block;
     if (!in_place) input = packed_input(own, s->workspace);
     else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
-    s->group.run_rooted_v(*d.algorithm, p, input, output);
+    s->run_rooted_v(d, p, input, output);
     if (!in_line) copy_all_back(list, output, receive);
     return &d;
 }
@@ -240,11 +240,11 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     }
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        s->group.run_rooted_v(*d.algorithm, p, input, const_cast<std::byte*>(input) + offset_of(list, root));
+        s->run_rooted_v(d, p, input, const_cast<std::byte*>(input) + offset_of(list, root));
         return &d;
     }
     const PackedOutput output(own, s->workspace);
-    s->group.run_rooted_v(*d.algorithm, p, input, output.bytes());
+    s->run_rooted_v(d, p, input, output.bytes());
     output.finish();
     return &d;
 }

@@ -71,6 +71,8 @@ Config read(std::vector<std::string>& errors) {
     const Config defaults;
     one_of("wait", c.wait, defaults.wait, {"auto", "spin", "yield", "sleep"}, errors);
     one_of("single_copy", c.single_copy, defaults.single_copy, {"auto", "on", "off"}, errors);
+    one_of("transport", c.transport, defaults.transport,
+           {"auto", "shared", "message", "rma-fence", "rma-lock", "rma-flush"}, errors);
     not_negative("start_after", c.start_after, defaults.start_after, errors);
     not_negative("cores", c.cores, defaults.cores, errors);
     return c;

@@ -13,7 +13,9 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> conditions{"bytes", "ranks", "oversubscribed", "single_copy", "mpi"};
+constexpr std::array<std::string_view, 6> conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "mpi"};
+// Of how an algorithm runs, whichever it is; beside the parameters of its own.
+constexpr std::array<std::string_view, 2> ways{"transport", "flat"};
 // `other` is what Situation::mpi says of a library that has no name here.
 constexpr std::array<std::string_view, 6> libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
 
@@ -99,10 +101,11 @@ bool yes_or_no(const Assignment& a) {
 void set_condition(Rule& rule, const Assignment& a) {
     if (a.name == "bytes") {
         rule.bytes = range(a);
-    } else if (a.name == "ranks") {
+    } else if (a.name == "ranks" || a.name == "nodes") {
         const Range<std::size_t> r = range(a);
-        rule.ranks.from = whole<int>(a, r.from);
-        if (r.to != Range<std::size_t>{}.to) rule.ranks.to = whole<int>(a, r.to);
+        Range<int>& numbers = a.name == "ranks" ? rule.ranks : rule.nodes;
+        numbers.from = whole<int>(a, r.from);
+        if (r.to != Range<std::size_t>{}.to) numbers.to = whole<int>(a, r.to);
     } else if (a.name == "oversubscribed") {
         rule.oversubscribed = yes_or_no(a);
     } else if (a.name == "single_copy") {
@@ -114,26 +117,33 @@ void set_condition(Rule& rule, const Assignment& a) {
     }
 }
 
-void set_parameter(Parameters& parameters, const Assignment& a) {
+void set_parameter(Choice& choice, const Assignment& a) {
+    if (a.name == "transport") {
+        choice.transport = transport_from(a.value);
+        return;
+    }
+    if (a.name == "flat") {
+        choice.flat = yes_or_no(a);
+        return;
+    }
     const std::size_t n = bytes_or_throw(a, a.value);
 #define PARAMETER(field, type, description) \
-    if (a.name == #field) parameters.field = whole<type>(a, n);
+    if (a.name == #field) choice.parameters.field = whole<type>(a, n);
 #include "schedule/parameters.def"
 #undef PARAMETER
 }
 
-Parameters parameters_of(const Algorithm* algorithm, std::span<const std::string_view> words) {
+Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> words) {
     if (!algorithm && !words.empty()) wrong("native has no parameters");
-    Parameters parameters;
-    std::vector<std::string_view> seen;
-    for (const std::string_view w : words) {
-        const std::string name = std::string(to_string(algorithm->operation)) + ":" +
-                                 std::string(algorithm->name);
-        if (algorithm->parameters.empty()) wrong(name + " has no parameters");
-        set_parameter(parameters,
-                      assignment(w, algorithm->parameters, name + " has no parameter", seen));
-    }
-    return parameters;
+    Choice choice;
+    choice.algorithm = algorithm;
+    if (words.empty()) return choice;
+    std::vector<std::string_view> allowed(algorithm->parameters.begin(), algorithm->parameters.end()), seen;
+    allowed.insert(allowed.end(), ways.begin(), ways.end());
+    const std::string unknown = std::string(to_string(algorithm->operation)) + ":" +
+                                std::string(algorithm->name) + " has no parameter";
+    for (const std::string_view w : words) set_parameter(choice, assignment(w, allowed, unknown, seen));
+    return choice;
 }
 
 Rule parse(const std::vector<std::string_view>& words) {
@@ -145,8 +155,7 @@ Rule parse(const std::vector<std::string_view>& words) {
     std::vector<std::string_view> seen;
     for (auto w = words.begin() + 1; w != arrow; ++w)
         set_condition(rule, assignment(*w, conditions, "unknown condition", seen));
-    rule.algorithm = algorithm_or_native(rule.operation, arrow[1]);
-    rule.parameters = parameters_of(rule.algorithm, {arrow + 2, words.end()});
+    static_cast<Choice&>(rule) = choice_of(algorithm_or_native(rule.operation, arrow[1]), {arrow + 2, words.end()});
     return rule;
 }
 
@@ -175,14 +184,12 @@ Choice parse_choice(Operation operation, std::string_view text) {
         }
     }
     const auto name = words_of(text.substr(0, open));
-    Choice choice;
-    choice.algorithm = algorithm_or_native(operation, name.empty() ? "" : name.front());
-    choice.parameters = parameters_of(choice.algorithm, words);
-    return choice;
+    return choice_of(algorithm_or_native(operation, name.empty() ? "" : name.front()), words);
 }
 
 bool Rule::fits(const Situation& s) const {
     return s.operation == operation && bytes.contains(s.bytes) && ranks.contains(s.ranks) &&
+           nodes.contains(s.nodes) &&
            oversubscribed.value_or(s.oversubscribed) == s.oversubscribed &&
            single_copy.value_or(s.single_copy) == s.single_copy && (mpi.empty() || mpi == s.mpi);
 }

@@ -18,15 +18,15 @@ struct Range {
     bool contains(Number n) const { return from <= n && n <= to; }
 };
 
-struct Rule {
+// What it chooses, and for what.
+struct Rule : Choice {
     Operation operation{};
     Range<std::size_t> bytes;
     Range<int> ranks;
+    Range<int> nodes;
     std::optional<bool> oversubscribed;
     std::optional<bool> single_copy;
     std::string mpi;                       // empty: any
-    const Algorithm* algorithm = nullptr;  // null: native
-    Parameters parameters;
     bool forced = false;
     std::string text;                      // where it stands and what it says
 

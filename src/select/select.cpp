@@ -60,9 +60,7 @@ void add_forced(std::vector<Rule>& rules, std::string_view text) {
             rule.operation = operation_from(trimmed(entry.substr(0, colon)));
             if (colon == std::string_view::npos)
                 throw std::invalid_argument("expected operation:algorithm");
-            const Choice choice = parse_choice(rule.operation, trimmed(entry.substr(colon + 1)));
-            rule.algorithm = choice.algorithm;
-            rule.parameters = choice.parameters;
+            static_cast<Choice&>(rule) = parse_choice(rule.operation, trimmed(entry.substr(colon + 1)));
         } catch (const std::invalid_argument& e) {
             throw std::invalid_argument(rule.text + ": " + e.what());
         }
@@ -84,10 +82,10 @@ std::string read_file(const std::string& file) {
 }
 
 // What a restriction may ask of a problem: nothing that only one rank knows.
-Problem problem_of(const Situation& s) {
+Problem problem_of(const Situation& s, bool flat) {
     Problem p;
     p.operation = s.operation;
-    p.size = s.ranks;
+    p.size = s.composed && !flat ? s.nodes : s.ranks;
     p.bytes = s.bytes;
     p.commutative = s.commutative;
     return p;
@@ -103,17 +101,24 @@ Selector::Selector(std::string_view forced, const std::string& file) {
 
 Selector::~Selector() = default;
 
-Choice Selector::choose(const Situation& situation) const {
+Choice Selector::choose(const Situation& s) const { return choose(s, true); }
+Choice Selector::choose_by_rule(const Situation& s) const { return choose(s, false); }
+
+Choice Selector::choose(const Situation& situation, bool forced) const {
     for (const Rule& rule : rules_) {
-        if (!rule.fits(situation)) continue;
+        if ((rule.forced && !forced) || !rule.fits(situation)) continue;
         if (rule.algorithm) {
-            const std::string why = restriction(*rule.algorithm, problem_of(situation));
+            const std::string why = restriction(*rule.algorithm, problem_of(situation, rule.flat));
             if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
             if (!why.empty()) continue;
         }
-        return {rule.algorithm, rule.parameters, rule.text};
+        Choice choice = rule;
+        choice.rule = rule.text;
+        return choice;
     }
-    return {nullptr, {}, "no rule fits: native"};
+    Choice native;
+    native.rule = "no rule fits: native";
+    return native;
 }
 
 }  // namespace fanlight

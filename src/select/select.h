@@ -9,15 +9,23 @@
 // bytes / ranks).  `native` is the MPI library's own.  Forced algorithms (FANLIGHT_ALGORITHM) are
 // written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an algorithm does
 // not take is an error.
+//
+// nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
+// between the nodes, one rank of each, and what runs inside a node is what the rules say of a
+// communicator of its ranks (nodes=1).  flat=yes: the algorithm runs among all ranks, as it also
+// does where an operation cannot be composed.  transport= is how the algorithm's data moves:
+// shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/registry.h"
 #include "schedule/problem.h"
+#include "transport/kind.h"
 
 namespace fanlight {
 
@@ -25,6 +33,8 @@ struct Situation {
     Operation operation{};
     std::size_t bytes = 0;
     int ranks = 1;
+    int nodes = 1;
+    bool composed = false;  // an operation on several nodes that need not be flat
     bool oversubscribed = false;
     bool single_copy = true;
     bool commutative = true;
@@ -34,6 +44,8 @@ struct Situation {
 struct Choice {
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
+    std::optional<Transport> transport;
+    bool flat = false;
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 
@@ -48,8 +60,11 @@ public:
     // A forced algorithm that a restriction forbids for this situation: std::invalid_argument.
     // A rule's algorithm that a restriction forbids is passed over.
     Choice choose(const Situation&) const;
+    // The same without the forced ones: what runs inside a node is a part of an operation alone.
+    Choice choose_by_rule(const Situation&) const;
 
 private:
+    Choice choose(const Situation&, bool forced) const;
     std::vector<Rule> rules_;
 };
 

@@ -170,13 +170,13 @@ TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
     expect_all_in(error_of("", "\n# x\nbcst -> binomial\n"), {"FILE:3:", "'bcst'", "allreduce"});
     expect_all_in(error_of("", "bcast -> binomal"), {"FILE:1:", "'binomal'", "one-to-all"});
     expect_all_in(error_of("", "bcast byte=3 -> binomial"),
-                  {"FILE:1: unknown condition 'byte'", "bytes, ranks, oversubscribed"});
+                  {"FILE:1: unknown condition 'byte'", "bytes, ranks, nodes, oversubscribed"});
     expect_all_in(error_of("", "bcast -> binomial depth=3"),
                   {"bcast:binomial has no parameter 'depth'", "there are degree, piece"});
     expect_all_in(error_of("", "bcast -> one-to-all degree=3"),
                   {"bcast:one-to-all has no parameter 'degree'", "piece, shift"});
     expect_all_in(error_of("", "barrier -> dissemination piece=3"),
-                  {"barrier:dissemination has no parameters"});
+                  {"barrier:dissemination has no parameter"});
     expect_all_in(error_of("", "bcast -> tree degree=4G"), {"degree=4G: too large"});
     expect_all_in(error_of("", "bcast mpi=lam -> native"), {"'lam'", "mpich, openmpi, impi"});
     expect_all_in(error_of("", "bcast oversubscribed=1 -> native"), {"expected yes or no"});
@@ -189,6 +189,34 @@ TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
     expect_all_in(error_of("", "bcast -> native piece=4K"), {"native has no parameters"});
     expect_all_in(error_of("", "bcast bytes=1"), {"no algorithm"});
     expect_all_in(error_of("", "bcast ->"), {"no algorithm"});
+}
+
+TEST(Selector, NodesAndTransports) {
+    const RuleFile file("allgather nodes=2..3 -> recursive-doubling transport=rma-flush\n"
+                        "allgather nodes=4.. -> ring flat=yes\n"
+                        "allgather -> bruck\n");
+    const Selector selector("", file.path());
+    Situation s = situation(Operation::allgather, 8, 6);
+    EXPECT_EQ(chosen(selector, s), "bruck");
+    EXPECT_FALSE(selector.choose(s).transport);
+    s.nodes = 2;
+    EXPECT_EQ(chosen(selector, s), "bruck") << "six ranks are no power of two";
+    s.composed = true;
+    EXPECT_EQ(chosen(selector, s), "recursive-doubling") << "it runs between two nodes";
+    EXPECT_EQ(selector.choose(s).transport, Transport::rma_flush);
+    EXPECT_FALSE(selector.choose(s).flat);
+    s.nodes = 4;
+    EXPECT_EQ(chosen(selector, s), "ring");
+    EXPECT_TRUE(selector.choose(s).flat);
+    expect_all_in(error_of("", "bcast -> binomial transport=pigeon"), {"unknown transport 'pigeon'", "message, rma-fence"});
+    expect_all_in(error_of("", "bcast -> binomial flat=2"), {"flat=2: expected yes or no"});
+}
+
+TEST(Selector, TheForcedOnesAreForTheWholeOperation) {
+    const Selector selector("bcast:binomial", "");
+    const Situation s = situation(Operation::bcast, 8, 2);
+    EXPECT_EQ(chosen(selector, s), "binomial");
+    EXPECT_NE(selector.choose_by_rule(s).algorithm->name, "binomial");
 }
 
 TEST(Selector, AMissingFileIsAnError) {

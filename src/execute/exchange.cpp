@@ -1,0 +1,223 @@
+#include "execute/exchange.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace fanlight {
+
+namespace {
+
+constexpr std::size_t line = 64;
+std::size_t lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+
+// A receive as its receiver's schedule has it.
+struct Receive {
+    bool get;
+    std::uint32_t which;   // the put's number among those of this peer, or the offer's
+    std::uint32_t number;  // among all from this peer: others' lengths may be unknown here
+    std::uint32_t flag;    // among all
+    std::uint32_t epoch;
+    const Step* step;
+};
+
+// One rank's schedule, with what others must know of it.
+struct Side {
+    Schedule schedule;
+    std::vector<Receive> receives;        // in the order of the schedule
+    std::vector<std::size_t> put_slots;   // by flag; of gets unused
+    std::vector<std::size_t> offer_slots;
+    std::vector<const Step*> offers;
+    std::vector<std::uint32_t> round_epochs;  // fences before each round's end
+    std::size_t area = 0;
+
+    explicit Side(Schedule s) : schedule(std::move(s)) {
+        std::map<int, std::uint32_t> puts, numbers;
+        for (const Step& step : schedule.steps) {
+            const auto flag = static_cast<std::uint32_t>(receives.size());
+            if (step.kind == StepKind::arrive) {
+                receives.push_back({false, puts[step.peer]++, numbers[step.peer]++, flag, 0, &step});
+                put_slots.push_back(take(step.bytes));
+            } else if (step.kind == StepKind::get) {
+                receives.push_back({true, static_cast<std::uint32_t>(step.offer), numbers[step.peer]++, flag, 0, &step});
+                put_slots.push_back(0);
+            } else if (step.kind == StepKind::offer) {
+                offers.push_back(&step);
+                offer_slots.push_back(take(step.bytes));
+            }
+        }
+    }
+
+private:
+    std::size_t take(std::size_t bytes) { return std::exchange(area, area + lines(bytes)); }
+};
+
+class Sides {
+public:
+    Sides(const Algorithm& algorithm, const Problem& problem)
+        : algorithm_(algorithm), problem_(problem), sides_(static_cast<std::size_t>(problem.size)) {}
+
+    Side& operator[](int rank) {
+        auto& side = sides_[static_cast<std::size_t>(rank)];
+        if (!side) {
+            problem_.rank = rank;
+            side.emplace(algorithm_.schedule(problem_));
+        }
+        return *side;
+    }
+
+private:
+    const Algorithm& algorithm_;
+    Problem problem_;
+    std::vector<std::optional<Side>> sides_;
+};
+
+// Runs all ranks from fence to fence: what is put or offered before a fence may be received
+// behind it, and what is got behind it is there behind the next one.
+std::uint32_t find_epochs(Sides& sides, int size) {
+    struct Progress {
+        std::size_t round = 0, receive = 0;
+        std::uint32_t began = 0;                   // the epoch in which the round began
+        std::map<int, std::vector<std::uint32_t>> puts;  // epochs, by target
+        std::vector<std::uint32_t> offers;
+        bool published = false;
+    };
+    std::vector<Progress> all(static_cast<std::size_t>(size));
+    std::uint32_t epoch = 0;
+    for (bool unfinished = true; unfinished; ++epoch) {
+        unfinished = false;
+        for (int r = 0; r < size; ++r) {
+            Progress& p = all[static_cast<std::size_t>(r)];
+            Side& side = sides[r];
+            while (p.round < side.schedule.rounds()) {
+                std::uint32_t end = p.began;
+                std::size_t receive = p.receive;
+                bool over = true;
+                for (const Step& s : side.schedule.round(p.round)) {
+                    if (s.kind == StepKind::put) {
+                        if (!p.published) p.puts[s.peer].push_back(p.began);
+                        end = std::max(end, p.began + 1);
+                    } else if (s.kind == StepKind::offer) {
+                        if (!p.published) p.offers.push_back(p.began);
+                    } else if (s.kind == StepKind::arrive || s.kind == StepKind::get) {
+                        Receive& got = side.receives[receive++];
+                        const Progress& peer = all[static_cast<std::size_t>(s.peer)];
+                        const std::vector<std::uint32_t>* sent = &peer.offers;
+                        if (!got.get) {
+                            const auto puts = peer.puts.find(r);
+                            sent = puts == peer.puts.end() ? nullptr : &puts->second;
+                        }
+                        // Only what was sent before this epoch's beginning.
+                        if (!sent || got.which >= sent->size() || (*sent)[got.which] >= epoch) {
+                            over = false;
+                            continue;
+                        }
+                        got.epoch = std::max(p.began, (*sent)[got.which] + 1);
+                        end = std::max(end, got.epoch + (got.get ? 1 : 0));
+                    }
+                }
+                p.published = true;
+                if (!over || end > epoch) break;
+                side.round_epochs.push_back(end);
+                p.began = end;
+                p.published = false;
+                p.receive = receive;
+                ++p.round;
+            }
+            unfinished |= p.round < side.schedule.rounds();
+        }
+    }
+    return epoch - 1;
+}
+
+class Translator {
+public:
+    Translator(const Problem& problem, std::span<const int> members, Sides& sides, Need need, Exchange& result)
+        : me_(problem.rank), members_(members), need_(need), sides_(sides), own_(sides[problem.rank]), result_(result) {}
+
+    void run() {
+        result_.scratch_bytes = own_.schedule.scratch_bytes;
+        for (std::size_t i = 0; i < own_.schedule.rounds(); ++i) {
+            const auto round = own_.schedule.round(i);
+            std::size_t incoming = 0;
+            for (const Step& s : round)
+                if (s.kind == StepKind::arrive || s.kind == StepKind::get) receive(s, incoming);
+            for (const Step& s : round) {
+                if (s.kind == StepKind::put) put(s);
+                if (s.kind == StepKind::offer) offer(s);
+            }
+            for (const Step& s : round)
+                if (s.kind == StepKind::copy || s.kind == StepKind::combine)
+                    result_.steps.push_back({.kind = s.kind == StepKind::copy ? Transfer::Kind::copy : Transfer::Kind::combine,
+                                             .order = s.order, .message = {}, .from = s.from, .to = s.to, .bytes = s.bytes});
+            result_.incoming_bytes = std::max(result_.incoming_bytes, incoming);
+            result_.rounds.push_back({static_cast<std::uint32_t>(result_.steps.size()),
+                                      own_.round_epochs.empty() ? 0 : own_.round_epochs[i]});
+        }
+    }
+
+private:
+    Message message(int peer, const Receive& r, std::size_t bytes, std::size_t slot) const {
+        return {.peer = members_[static_cast<std::size_t>(peer)], .offered = r.get, .number = r.number,
+                .bytes = bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
+    }
+    static std::size_t slot_in_offer(const Side& owner, const Receive& r) {
+        const Step& offer = *owner.offers[r.which];
+        return owner.offer_slots[r.which] + (r.step->bytes ? r.step->from.offset - offer.from.offset : 0);
+    }
+
+    void receive(const Step& s, std::size_t& incoming) {
+        const Receive& r = own_.receives[received_++];
+        std::size_t slot = 0;
+        if (need_ != Need::numbers) slot = r.get ? slot_in_offer(sides_[s.peer], r) : own_.put_slots[r.flag];
+        Transfer& t = result_.steps.emplace_back(Transfer{.kind = Transfer::Kind::receive, .order = s.order,
+            .message = message(s.peer, r, s.bytes, slot), .from = {}, .to = s.to, .bytes = s.bytes});
+        if (s.order == Order::overwrite) return;
+        t.incoming = incoming;
+        incoming += lines(s.bytes);
+    }
+    void send(int peer, const Receive& r, Address from, std::size_t slot) {
+        result_.steps.push_back({.kind = Transfer::Kind::send, .message = message(peer, r, r.step->bytes, slot),
+                                 .from = from, .to = {}, .bytes = r.step->bytes});
+    }
+    void put(const Step& s) {
+        const std::uint32_t which = puts_[s.peer]++;
+        const Side& peer = sides_[s.peer];
+        for (const Receive& r : peer.receives)
+            if (!r.get && r.which == which && r.step->peer == me_) return send(s.peer, r, s.from, peer.put_slots[r.flag]);
+    }
+    void offer(const Step& s) {
+        for (const int reader : own_.schedule.readers_of(s))
+            for (const Receive& r : sides_[reader].receives)
+                if (r.get && r.step->peer == me_ && r.which == static_cast<std::uint32_t>(s.offer))
+                    send(reader, r, r.step->bytes ? r.step->from : s.from, slot_in_offer(own_, r));
+    }
+
+    const int me_;
+    const std::span<const int> members_;
+    const Need need_;
+    Sides& sides_;
+    const Side& own_;
+    Exchange& result_;
+    std::size_t received_ = 0;
+    std::map<int, std::uint32_t> puts_;
+};
+
+}  // namespace
+
+Exchange exchange(const Algorithm& algorithm, const Problem& problem, std::span<const int> members, Need need) {
+    Exchange result;
+    result.element = problem.element;
+    Sides sides(algorithm, problem);
+    if (need != Need::numbers)
+        for (int r = 0; r < problem.size; ++r) {
+            result.area_bytes = std::max(result.area_bytes, sides[r].area);
+            result.flags = std::max(result.flags, static_cast<std::uint32_t>(sides[r].receives.size()));
+        }
+    if (need == Need::fences) result.epochs = find_epochs(sides, problem.size);
+    if (problem.rank >= 0) Translator(problem, members, sides, need, result).run();
+    return result;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,133 @@
+"""Every algorithm over messages and windows, and every operation composed over nodes: on one node,
+on one that is taken for several (FANLIGHT_NODES), and on hosts of their own (tests/cluster)."""
+
+import collections
+import dataclasses
+import functools
+import subprocess
+
+import pytest
+
+import running
+from running import IMPI, MPICH, OPENMPI, run
+
+COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
+BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
+
+
+@functools.cache
+def by_operation():
+    table = collections.defaultdict(list)
+    for a in running.algorithms():
+        table[a.operation].append(a)
+    return table
+
+
+CLASSES = max(len(a) for a in by_operation().values())
+
+
+def rules(folder, extra=""):
+    """Algorithm number c of each operation takes class c of the program `every_algorithm`."""
+    lines = []
+    for operation, all_of_it in by_operation().items():
+        for c, a in enumerate(all_of_it):
+            if operation in BLIND | {"barrier"}:
+                lines.append(f"{operation} -> {a.name} {extra}")
+                continue
+            for first, length in ((1000 * (c + 1), 1000), (200000 + 10000 * c, 10000)):
+                lines.append(f"{operation} bytes={first}..{first + length - 1} -> {a.name} {extra}")
+    file = folder / "rules"
+    file.write_text("\n".join(lines) + "\n")
+    return str(file)
+
+
+def every_algorithm(mpi, ranks, fanlight, operations, nodes=0):
+    """`nodes`: between which the algorithms run, where their operation is composed."""
+    result = run(mpi, ranks, f"every_algorithm {CLASSES}", fanlight, timeout=90).must_be_ok()
+    assert result.report, str(result)
+    for operation in operations:
+        among = nodes if operation in COMPOSED and nodes else ranks
+        wanted = {a.name for a in by_operation()[operation]
+                  if "power_of_two" not in a.restrictions or among & (among - 1) == 0}
+        if operation in BLIND | {"barrier"}:
+            wanted = {by_operation()[operation][0].name}
+        served = result.report.algorithms(operation)
+        assert served >= wanted, f"{operation}: {wanted - served}\n{result}"
+    return result
+
+
+TRANSPORTS = ["message", "rma-flush", "rma-fence", "rma-lock"]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_in_one_node(mpi, transport, ranks, tmp_path, fanlight_only, request):
+    # With more ranks than cores locks and fences take long.
+    if not (ranks in (2, 5) if transport == "message" else ranks == 3 if mpi == MPICH else ranks == 2):
+        request.getfixturevalue("long")
+    served = set(by_operation()) - (BLIND if transport != "message" else set())
+    every_algorithm(mpi, ranks, {"TRANSPORT": transport, "RULES": rules(tmp_path)}, served)
+
+
+@pytest.mark.parametrize("nodes,ranks", [("blocks:2", 4), ("cyclic:2", 5), ("blocks:3", 5), ("cyclic:3", 3)])
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_composed(mpi, nodes, ranks, tmp_path, fanlight_only):
+    every_algorithm(mpi, ranks, {"NODES": nodes, "RULES": rules(tmp_path)}, set(by_operation()), int(nodes[-1]))
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS[1:])
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_composed_over_windows(mpi, transport, tmp_path, fanlight_only):
+    every_algorithm(mpi, 3, {"NODES": "cyclic:2", "RULES": rules(tmp_path, f"transport={transport}")}, COMPOSED, 2)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_flat(mpi, tmp_path, fanlight_only):
+    every_algorithm(mpi, 3, {"NODES": "blocks:2", "RULES": rules(tmp_path, "flat=yes")}, set(by_operation()))
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_between_nodes_only_if_allowed(mpi, fanlight_only):
+    result = run(mpi, 3, "every_algorithm 1", {"NODES": "blocks:2", "TRANSPORT": "shared"}).must_be_ok()
+    assert not result.report.calls(), str(result)
+    assert "FANLIGHT_TRANSPORT does not serve it" in result.report.reasons(), str(result)
+
+
+@dataclasses.dataclass(frozen=True)
+class OnHosts(running.Mpi):
+    """An MPI whose ranks are on two hosts that are namespaces of this machine."""
+
+    cyclic: bool = False
+
+    @property
+    def environment(self):
+        if self.name == "openmpi":
+            return super().environment | {"OMPI_MCA_mpi_yield_when_idle": "1"}
+        if self.name == "mpich":
+            return super().environment
+        lib = f"{self.root}/lib"
+        return {"LD_LIBRARY_PATH": lib, "FI_PROVIDER_PATH": lib, "FI_PROVIDER": "tcp", "I_MPI_WAIT_MODE": "1",
+                "I_MPI_PIN": "0"}
+
+    def launcher(self, ranks, options=()):
+        return [str(running.ROOT / "tests/cluster"), "--mpi", self.name, "--root", str(self.root),
+                *(["--cyclic"] if self.cyclic else []), *options, "-n", str(ranks)]
+
+
+@functools.cache
+def why_no_hosts():
+    tried = subprocess.run([running.ROOT / "tests/cluster", "--root", "/nowhere", "-n", "1", "true"],
+                           capture_output=True, text=True)
+    return tried.stderr.strip() if tried.returncode == 77 else ""
+
+
+@pytest.mark.parametrize("cyclic", [False, True], ids=["blocks", "cyclic"])
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 4), (OPENMPI, 3), (IMPI, 4)], ids=str)
+def test_on_two_hosts(mpi, ranks, cyclic, tmp_path, fanlight_only):
+    if why_no_hosts():
+        pytest.skip(why_no_hosts())
+    hosts = OnHosts(mpi.name, mpi.root, mpi.abi, cyclic)
+    # All hosts share the cores of this machine.
+    settings = {"CORES": 1, "RULES": rules(tmp_path)}
+    every_algorithm(hosts, ranks, settings, set(by_operation()), 2)
