@@ -1,7 +1,7 @@
 // Atomic operations.  Where all units reach all parts by loads and stores the processor does
 // them, for all units; elsewhere MPI does, for all units, also inside a node.  Whoever uses one
-// element uses it in one way, and sums come out exactly.  A long double is always MPI's: no
-// processor has an atomic operation for it.
+// element uses it in one way, and sums come out exactly.  A long double, for which no processor
+// has an atomic operation, is changed under a lock of the unit that it belongs to.
 #include <atomic>
 #include <climits>
 #include <concepts>
@@ -80,6 +80,13 @@ T combined(T a, T b, fanlight_operator op) {
     return a;
 }
 
+// Under its lock, which makes it atomic.
+long double update(long double& element, long double value, fanlight_operator op) {
+    const long double old = element;
+    if (op != FANLIGHT_NO_OP) element = combined(old, value, op);
+    return old;
+}
+
 template <class T>
 T update(T& element, T value, fanlight_operator op) {
     const std::atomic_ref atom(element);
@@ -106,7 +113,7 @@ void with_type(fanlight_type type, Act&& act) {
         case FANLIGHT_UINT64: return act(std::uint64_t{});
         case FANLIGHT_FLOAT: return act(float{});
         case FANLIGHT_DOUBLE: return act(double{});
-        case FANLIGHT_LONG_DOUBLE: break;
+        case FANLIGHT_LONG_DOUBLE: return act(static_cast<long double>(0));
     }
 }
 
@@ -126,12 +133,65 @@ fanlight_code check(fanlight_pointer to, std::size_t count, fanlight_type type, 
     return FANLIGHT_OK;
 }
 
-bool by_processor(const Target& t, fanlight_type type) {
-    return t.segment->direct && type != FANLIGHT_LONG_DOUBLE;
+// Held while a long double of a unit is changed.
+class ElementLock {
+public:
+    ElementLock(const Target& t, fanlight_type type) {
+        if (type != FANLIGHT_LONG_DOUBLE) return;
+        const auto unit = static_cast<std::size_t>(t.unit);
+        word_ = reinterpret_cast<std::uint64_t*>(t.segment->team->notifications->parts[unit].address);
+        wait_for(t.segment->team->world[unit], "accumulate",
+                 [this] { return std::atomic_ref(*word_).exchange(1, std::memory_order_acquire) == 0; });
+    }
+    ~ElementLock() {
+        if (word_) std::atomic_ref(*word_).store(0, std::memory_order_release);
+    }
+    ElementLock(const ElementLock&) = delete;
+
+private:
+    std::uint64_t* word_ = nullptr;
+};
+
+#if defined(OPEN_MPI)
+// Open MPI 5.0's one-sided operations leave the element as it is for bitwise operators.  By
+// compare-and-swap, for all units, it is what it should be.
+bool must_swap(fanlight_operator op) { return op >= FANLIGHT_BAND && op <= FANLIGHT_LXOR; }
+
+template <class T>
+int by_swap(const Target& t, std::size_t index, T value, T* before, MPI_Datatype type, fanlight_operator op) {
+    const auto at = static_cast<MPI_Aint>(t.offset + index * sizeof(T));
+    T seen = 0;
+    int code = MPI_Fetch_and_op(&seen, &seen, type, t.unit, at, MPI_NO_OP, t.segment->window);
+    if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
+    for (T expected = static_cast<T>(~seen); code == MPI_SUCCESS && expected != seen;) {
+        expected = seen;
+        const T wanted = combined(expected, value, op);
+        code = MPI_Compare_and_swap(&wanted, &expected, &seen, type, t.unit, at, t.segment->window);
+        if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
+    }
+    *before = seen;
+    return code;
 }
 
+fanlight_code by_swap(const Target& t, const void* values, std::size_t count, void* before, fanlight_type type,
+                      fanlight_operator op) {
+    int code = MPI_SUCCESS;
+    with_type(type, [&]<class T>(T value) {
+        if constexpr (std::integral<T>) {
+            for (std::size_t i = 0; i < count && code == MPI_SUCCESS; ++i) {
+                T old;
+                std::memcpy(&value, static_cast<const T*>(values) + i, sizeof value);
+                code = by_swap(t, i, value, &old, mpi_type(type), op);
+                if (before) std::memcpy(before, &old, sizeof old);
+            }
+        }
+    });
+    return mpi_code(code, "MPI_Compare_and_swap");
+}
+#endif
+
 fanlight_code flushed(int code, const Target& t, const char* what) {
-    if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.window());
+    if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
     return mpi_code(code, what);
 }
 
@@ -146,7 +206,8 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
     if (const fanlight_code error = check(to, count, type, op, t)) return error;
     if (count == 0) return FANLIGHT_OK;
     if (!values) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_accumulate: no values");
-    if (by_processor(t, type)) {
+    if (t.segment->direct) {
+        const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T) {
             T* const elements = reinterpret_cast<T*>(t.address());
             for (size_t i = 0; i < count; ++i) {
@@ -157,12 +218,14 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
         });
         return FANLIGHT_OK;
     }
-    MPI_Win win = t.window();
+#if defined(OPEN_MPI)
+    if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
+#endif
+    MPI_Win win = t.segment->window;
     const auto n = static_cast<int>(count);
-    const int code = MPI_Accumulate(values, n, mpi_type(type), t.unit, t.displacement(), n,
+    const int code = MPI_Accumulate(values, n, mpi_type(type), t.unit, static_cast<MPI_Aint>(t.offset), n,
                                     mpi_type(type), mpi_op(op), win);
-    // fanlight_flush does not look at the shared window, which nothing else needs.
-    return win == t.segment->shared ? flushed(code, t, "MPI_Accumulate") : mpi_code(code, "MPI_Accumulate");
+    return mpi_code(code, "MPI_Accumulate");
 }
 
 fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void* before, fanlight_type type,
@@ -171,7 +234,8 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
     if (const fanlight_code error = check(to, 1, type, op, t)) return error;
     if (!before || (!value && op != FANLIGHT_NO_OP))
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or no place for the result");
-    if (by_processor(t, type)) {
+    if (t.segment->direct) {
+        const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T operand) {
             if (value) std::memcpy(&operand, value, sizeof operand);
             const T old = update(*reinterpret_cast<T*>(t.address()), operand, op);
@@ -179,8 +243,11 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
         });
         return FANLIGHT_OK;
     }
-    MPI_Win win = t.window();
-    return flushed(MPI_Fetch_and_op(value, before, mpi_type(type), t.unit, t.displacement(),
+#if defined(OPEN_MPI)
+    if (must_swap(op)) return by_swap(t, value, 1, before, type, op);
+#endif
+    MPI_Win win = t.segment->window;
+    return flushed(MPI_Fetch_and_op(value, before, mpi_type(type), t.unit, static_cast<MPI_Aint>(t.offset),
                                     mpi_op(op), win),
                    t, "MPI_Fetch_and_op");
 }
@@ -192,7 +259,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
     if (!types[type].integer) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap is for integers");
     if (!value || !compare || !before)
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or no place for the result");
-    if (by_processor(t, type)) {
+    if (t.segment->direct) {
         with_type(type, [&]<class T>(T wanted) {
             if constexpr (std::integral<T>) {
                 T old;
@@ -204,8 +271,8 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
         });
         return FANLIGHT_OK;
     }
-    MPI_Win win = t.window();
+    MPI_Win win = t.segment->window;
     return flushed(MPI_Compare_and_swap(value, compare, before, mpi_type(type), t.unit,
-                                        t.displacement(), win),
+                                        static_cast<MPI_Aint>(t.offset), win),
                    t, "MPI_Compare_and_swap");
 }

@@ -141,7 +141,8 @@ fanlight_code fanlight_testall_local(fanlight_handle* h, size_t n, int* done) { 
 fanlight_code fanlight_handle_free(fanlight_handle* handle) {
     if (const fanlight_code error = check(handle, 1)) return error;
     if (Entry* const e = find(*handle)) {
-        if (e->request != MPI_REQUEST_NULL) MPI_Request_free(&e->request);
+        // MPI forbids to free a request of a one-sided operation.
+        if (e->request != MPI_REQUEST_NULL) MPI_Wait(&e->request, MPI_STATUS_IGNORE);
         forget(*handle, *e);
     }
     return FANLIGHT_OK;

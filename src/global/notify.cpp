@@ -18,7 +18,7 @@ std::size_t slot(int unit, int index) {
 
 std::uint64_t* counter(const Team& team, int at, std::size_t which) {
     char* const part = team.notifications->parts[static_cast<std::size_t>(at)].address;
-    return part ? reinterpret_cast<std::uint64_t*>(part) + which : nullptr;
+    return part ? reinterpret_cast<std::uint64_t*>(part + Team::counters_at) + which : nullptr;
 }
 
 fanlight_code check(const Team& team, int unit, int index) {
@@ -37,7 +37,7 @@ fanlight_code tell(Team& team, int unit, int index) {
         return FANLIGHT_OK;
     }
     MPI_Win win = team.notifications->window;
-    int code = MPI_Accumulate(&count, 1, MPI_UINT64_T, unit, static_cast<MPI_Aint>(which * sizeof count), 1,
+    int code = MPI_Accumulate(&count, 1, MPI_UINT64_T, unit, static_cast<MPI_Aint>(Team::counters_at + which * sizeof count), 1,
                               MPI_UINT64_T, MPI_REPLACE, win);
     if (code == MPI_SUCCESS) code = MPI_Win_flush(unit, win);
     return mpi_code(code, "MPI_Accumulate");

@@ -1,7 +1,8 @@
 #include "global/segment.h"
 
 #include <algorithm>
-#include <bit>
+#include <string>
+#include <system_error>
 
 #include "global/runtime.h"
 
@@ -31,6 +32,60 @@ Segment* empty_segment(Team& team, std::int32_t id) {
     return s;
 }
 
+Part& own_part(Segment& s) { return s.parts[static_cast<std::size_t>(s.team->unit)]; }
+
+Segment* kept(Segment* s, fanlight_code error) {
+    if (error == FANLIGHT_OK) {
+        segments.put(s);
+        return s;
+    }
+    delete s;
+    return nullptr;
+}
+
+// From this length on every unit makes its own part, whose pages then lie on its own NUMA node;
+// shorter parts are in one piece that the node's first unit makes.
+constexpr std::size_t own_from = 65536;
+
+// Makes the node's parts and maps them.  All units of the team succeed, or none.
+fanlight_code map_parts(Segment& s, std::size_t reserved) {
+    Team& team = *s.team;
+    int rank = 0, size = 1;
+    MPI_Comm_rank(team.node, &rank);
+    MPI_Comm_size(team.node, &size);
+    const bool one_piece = reserved < own_from;
+    struct Name {
+        char text[64];
+    };
+    std::vector<Name> names(static_cast<std::size_t>(size));
+    std::error_code problem;
+    s.memory.resize(one_piece ? 1 : names.size());
+    const std::size_t mine = one_piece ? 0 : static_cast<std::size_t>(rank);
+    if (!one_piece || rank == 0) {
+        s.memory[mine] = fanlight::Segment::create(one_piece ? reserved * names.size() : reserved, problem);
+        const std::string& name = s.memory[mine].name();
+        name.copy(names[mine].text, sizeof(Name) - 1);
+    }
+    if (one_piece)
+        MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.node);
+    else
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.node);
+    for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
+        if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[i].text, problem);
+    int bad = problem ? 1 : 0, any = 0;
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm);
+    for (fanlight::Segment& piece : s.memory) piece.unlink();
+    if (bad) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, problem.message().c_str());
+    if (any) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
+    for (std::size_t u = 0; u < s.parts.size(); ++u) {
+        if (team.node_rank[u] < 0) continue;
+        const auto r = static_cast<std::size_t>(team.node_rank[u]);
+        auto* const base = reinterpret_cast<char*>(s.memory[one_piece ? 0 : r].bytes().data());
+        s.parts[u].address = base + (one_piece ? r * reserved : 0);
+    }
+    return FANLIGHT_OK;
+}
+
 fanlight_code open_window(Segment& s, void* address, std::size_t bytes) {
     int error = MPI_Win_create(address, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, s.team->comm, &s.window);
     if (error == MPI_SUCCESS) error = open(s.window);
@@ -43,36 +98,11 @@ Segment* allocate(Team& team, std::int32_t id, std::size_t bytes, std::size_t al
     Segment* const s = empty_segment(team, id);
     const std::size_t unit = std::max(alignment, line);
     const std::size_t reserved = (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
-    MPI_Info info;
-    MPI_Info_create(&info);
-    // Each unit's part on pages of its own: they lie where it first touches them.
-    MPI_Info_set(info, "alloc_shared_noncontig", reserved >= 4096 ? "true" : "false");
-    void* base = nullptr;
-    // The MPI library's memory is aligned as it likes.  It lies on the same place of a page in all
-    // processes, so that all come to the same shift.
-    int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(reserved + unit), 1, info, team.node, &base, &s->shared);
-    MPI_Info_free(&info);
-    if (code == MPI_SUCCESS) code = open(s->shared);
-    error = mpi_code(code, "MPI_Win_allocate_shared");
-    s->parts.assign(s->units, {nullptr, bytes, 0});
-    for (std::size_t u = 0; u < s->units && error == FANLIGHT_OK; ++u) {
-        if (team.node_rank[u] < 0) continue;
-        MPI_Aint size = 0;
-        int displacement = 0;
-        void* address = nullptr;
-        error = mpi_code(MPI_Win_shared_query(s->shared, team.node_rank[u], &size, &displacement, &address),
-                         "MPI_Win_shared_query");
-        s->parts[u].shift = -std::bit_cast<std::uintptr_t>(address) & (unit - 1);
-        s->parts[u].address = static_cast<char*>(address) + s->parts[u].shift;
-    }
+    s->parts.assign(s->units, {nullptr, bytes});
+    error = map_parts(*s, reserved);
     s->direct = team.one_node;
-    if (error == FANLIGHT_OK && !team.one_node) error = open_window(*s, s->parts[static_cast<std::size_t>(team.unit)].address, reserved);
-    if (error == FANLIGHT_OK) {
-        segments.put(s);
-        return s;
-    }
-    delete s;
-    return nullptr;
+    if (error == FANLIGHT_OK && !team.one_node) error = open_window(*s, own_part(*s).address, reserved);
+    return kept(s, error);
 }
 
 Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, fanlight_code& error) {
@@ -80,22 +110,16 @@ Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, f
     std::vector<std::uint64_t> sizes(s->units);
     const std::uint64_t own = bytes;
     MPI_Allgather(&own, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, team.comm);
-    for (const std::uint64_t size : sizes) s->parts.push_back({nullptr, size, 0});
-    s->parts[static_cast<std::size_t>(team.unit)].address = static_cast<char*>(address);
+    for (const std::uint64_t size : sizes) s->parts.push_back({nullptr, size});
+    own_part(*s).address = static_cast<char*>(address);
     s->direct = team.size == 1;
     error = open_window(*s, address, bytes);
-    if (error == FANLIGHT_OK) {
-        segments.put(s);
-        return s;
-    }
-    delete s;
-    return nullptr;
+    return kept(s, error);
 }
 
 void release(Segment* s) {
     segments.take(s);
     close(s->window);
-    close(s->shared);
     delete s;
 }
 

@@ -74,7 +74,7 @@ Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error) {
     const Agreement agreed = agree(comm, segments, FANLIGHT_OK);
     error = agreed.code;
     if (error == FANLIGHT_OK)
-        team->notifications = allocate(*team, agreed.id, counters * sizeof(std::uint64_t), 0, error);
+        team->notifications = allocate(*team, agreed.id, Team::counters_at + counters * sizeof(std::uint64_t), 0, error);
     if (error != FANLIGHT_OK) {
         MPI_Comm_free(&team->node);
         MPI_Comm_free(&team->comm);
@@ -82,10 +82,6 @@ Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error) {
         return nullptr;
     }
     team->notifications->own = true;
-    auto* flags = reinterpret_cast<std::uint64_t*>(
-        team->notifications->parts[static_cast<std::size_t>(team->unit)].address);
-    std::fill_n(flags, counters, 0);
-    MPI_Barrier(comm);
     teams.put(team);
     return team;
 }

@@ -24,7 +24,9 @@ struct Team {
     int allocations = 0;         // that the program has not freed yet
 
     // Notifications: how many each unit has sent this one, in each unit's part of a segment that
-    // the team always has.  Row `unit` of a part has one writer, that unit.
+    // the team always has.  Row `unit` of a part has one writer, that unit.  The part's first
+    // word is the lock for long doubles (atomics.cpp).
+    static constexpr std::size_t counters_at = 128;
     Segment* notifications = nullptr;
     std::vector<std::uint64_t> sent, seen;  // [unit * FANLIGHT_NOTIFICATIONS + index]
 };

@@ -164,8 +164,8 @@ static void local_and_registered(void)
     WRONG(FANLIGHT_ERR_SEGMENT, fanlight_local_free(fanlight_add(other, 8)));
     DO(fanlight_local_free(other));
     // All of it is one piece again.
-    WRONG(FANLIGHT_ERR_MEMORY, fanlight_local_allocate(4194305, &mine));
-    DO(fanlight_local_allocate(4194304, &mine));
+    WRONG(FANLIGHT_ERR_MEMORY, fanlight_local_allocate(1048577, &mine));
+    DO(fanlight_local_allocate(1048576, &mine));
     DO(fanlight_local_free(mine));
 
     int64_t private[100];
@@ -347,6 +347,8 @@ static void atomics(void)
         DO(fanlight_fetch_and_op(last, &cases[i].a, &before, FANLIGHT_INT64, FANLIGHT_REPLACE));
         DO(fanlight_fetch_and_op(last, &cases[i].b, &before, FANLIGHT_INT64, cases[i].op));
         DO(fanlight_fetch_and_op(last, NULL, &after, FANLIGHT_INT64, FANLIGHT_NO_OP));
+        if (before != cases[i].a || after != cases[i].result)
+            printf("operator %d: %ld before, %ld after\n", (int)cases[i].op, (long)before, (long)after);
         CHECK(before == cases[i].a && after == cases[i].result);
     }
     // Tickets by compare and swap: each number is had once.
