@@ -6,6 +6,7 @@
 
 typedef struct Times {
     double computation, exchange, synchronisation;
+    double fastest_step;  // of the computation
 } Times;
 
 typedef struct Exchange {
