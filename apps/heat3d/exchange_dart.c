@@ -3,17 +3,16 @@
 #include "exchange.h"
 #include "fanlight/dart.h"
 
-static dart_gptr_t fields[2];
+static dart_gptr_t fields;
 
 static void begin(Grid *g)
 {
     dart_global_unit_t me;
     dart_myid(&me);
-    for (int i = 0; i < 2; i++) {
-        dart_team_memalloc_aligned(DART_TEAM_ALL, g->doubles, DART_TYPE_DOUBLE, &fields[i]);
-        dart_gptr_setunit(&fields[i], DART_TEAM_UNIT_ID(me.id));
-        dart_gptr_getaddr(fields[i], (void **)&g->field[i]);
-    }
+    dart_team_memalloc_aligned(DART_TEAM_ALL, 2 * g->doubles, DART_TYPE_DOUBLE, &fields);
+    dart_gptr_setunit(&fields, DART_TEAM_UNIT_ID(me.id));
+    dart_gptr_getaddr(fields, (void **)&g->field[0]);
+    g->field[1] = g->field[0] + g->doubles;
 }
 
 static void fill(Grid *g, int which, Times *t)
@@ -28,11 +27,11 @@ static void fill(Grid *g, int which, Times *t)
             dart_datatype_t row;
             dart_type_create_strided(DART_TYPE_DOUBLE, f.stride, 1, &row);
             for (int r = 0; neighbour >= 0 && r < f.rows; r++) {
-                dart_gptr_t from = fields[which];
-                size_t shift = (size_t)r * f.row_stride;
+                dart_gptr_t from = fields;
+                size_t shift = (size_t)which * g->doubles + (size_t)r * f.row_stride;
                 dart_gptr_setunit(&from, DART_TEAM_UNIT_ID(neighbour));
                 dart_gptr_incaddr(&from, (int64_t)((f.there + shift) * sizeof(double)));
-                dart_get_blocking(g->field[which] + f.own + shift, from, (size_t)f.count, row, row);
+                dart_get_blocking(g->field[0] + f.own + shift, from, (size_t)f.count, row, row);
             }
             dart_type_destroy(&row);
             t->synchronisation += synchronised - start;
@@ -43,8 +42,8 @@ static void fill(Grid *g, int which, Times *t)
 static void end(Grid *g)
 {
     (void)g;
-    for (int i = 0; i < 2; i++)
-        dart_team_memfree(fields[i]);
+    dart_barrier(DART_TEAM_ALL);
+    dart_team_memfree(fields);
 }
 
 const Exchange exchange_dart = {"dart", begin, fill, end};

@@ -4,16 +4,15 @@
 #include "exchange.h"
 #include "fanlight/fanlight.h"
 
-static fanlight_pointer fields[2];
+static fanlight_pointer fields;
 
 static void begin(Grid *g)
 {
     int me;
     fanlight_team_unit(FANLIGHT_TEAM_ALL, &me);
-    for (int i = 0; i < 2; i++) {
-        fanlight_allocate(FANLIGHT_TEAM_ALL, g->doubles * sizeof(double), 0, &fields[i]);
-        g->field[i] = fanlight_ptr(fanlight_at(fields[i], me, 0));
-    }
+    fanlight_allocate(FANLIGHT_TEAM_ALL, 2 * g->doubles * sizeof(double), 0, &fields);
+    g->field[0] = fanlight_ptr(fanlight_at(fields, me, 0));
+    g->field[1] = g->field[0] + g->doubles;
 }
 
 static void load_face(double *to, const double *from, const Face *f)
@@ -39,7 +38,7 @@ static void fill(Grid *g, int which, Times *t)
             double synchronised = MPI_Wtime();
             Face f = grid_face(g, d, side);
             double *to = g->field[which] + f.own;
-            fanlight_pointer from = fanlight_at(fields[which], neighbour, f.there * sizeof(double));
+            fanlight_pointer from = fanlight_at(fields, neighbour, ((size_t)which * g->doubles + f.there) * sizeof(double));
             const double *there = fanlight_ptr(from);
             if (there)
                 load_face(to, there, &f);
@@ -57,8 +56,7 @@ static void end(Grid *g)
 {
     (void)g;
     fanlight_barrier(FANLIGHT_TEAM_ALL);
-    for (int i = 0; i < 2; i++)
-        fanlight_free(fields[i]);
+    fanlight_free(fields);
 }
 
 const Exchange exchange_fanlight = {"fanlight", begin, fill, end};

@@ -2,15 +2,14 @@
 // neighbour after the other, and a barrier for each.
 #include "exchange.h"
 
-static MPI_Win fields[2];
+static MPI_Win fields;
 
 static void begin(Grid *g)
 {
-    MPI_Aint bytes = (MPI_Aint)(g->doubles * sizeof(double));
-    for (int i = 0; i < 2; i++) {
-        MPI_Win_allocate(bytes, sizeof(double), MPI_INFO_NULL, g->comm, &g->field[i], &fields[i]);
-        MPI_Win_lock_all(MPI_MODE_NOCHECK, fields[i]);
-    }
+    MPI_Aint bytes = (MPI_Aint)(2 * g->doubles * sizeof(double));
+    MPI_Win_allocate(bytes, sizeof(double), MPI_INFO_NULL, g->comm, &g->field[0], &fields);
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, fields);
+    g->field[1] = g->field[0] + g->doubles;
 }
 
 static void fill(Grid *g, int which, Times *t)
@@ -27,9 +26,9 @@ static void fill(Grid *g, int which, Times *t)
             MPI_Type_commit(&row);
             for (int r = 0; neighbour >= 0 && r < f.rows; r++) {
                 MPI_Request request;
-                size_t shift = (size_t)r * f.row_stride;
-                MPI_Rget(g->field[which] + f.own + shift, 1, row, neighbour, (MPI_Aint)(f.there + shift), 1, row,
-                         fields[which], &request);
+                size_t shift = (size_t)which * g->doubles + (size_t)r * f.row_stride;
+                MPI_Rget(g->field[0] + f.own + shift, 1, row, neighbour, (MPI_Aint)(f.there + shift), 1, row, fields,
+                         &request);
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
             }
             MPI_Type_free(&row);
@@ -41,10 +40,8 @@ static void fill(Grid *g, int which, Times *t)
 static void end(Grid *g)
 {
     (void)g;
-    for (int i = 0; i < 2; i++) {
-        MPI_Win_unlock_all(fields[i]);
-        MPI_Win_free(&fields[i]);
-    }
+    MPI_Win_unlock_all(fields);
+    MPI_Win_free(&fields);
 }
 
 const Exchange exchange_rma = {"rma", begin, fill, end};

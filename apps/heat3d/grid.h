@@ -11,9 +11,9 @@ typedef struct Grid {
     int ranks[3], at[3];  // the decomposition; this rank's place in it
     int start[3], size[3];  // its cells
     size_t stride[3];    // doubles to the next cell in x, y, z
-    size_t doubles;      // of a field, the same on all ranks
+    size_t doubles;      // from the first field to the second, the same on all ranks
     int neighbour[3][2];  // ranks below and above in each direction; -1: the edge
-    double *field[2];
+    double *field[2];    // in one piece of memory of 2 * doubles
     MPI_Comm comm;
 } Grid;
 

@@ -3,12 +3,12 @@
 #include <math.h>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
+#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define VECTORISED
 #endif
 
-VECTORISED static void row(const double *restrict u, double *restrict next, long n, long sy, long sz, double rx,
+static inline __attribute__((always_inline)) void row(const double *restrict u, double *restrict next, long n, long sy, long sz, double rx,
                            double ry, double rz, double half_beta)
 {
 #define PHI(i) (u[i] * (1 + half_beta * u[i]))
@@ -20,7 +20,7 @@ VECTORISED static void row(const double *restrict u, double *restrict next, long
 #undef PHI
 }
 
-void kernel_step(const Grid *g, const double *u, double *next, const double r[3], double beta)
+VECTORISED void kernel_step(const Grid *g, const double *u, double *next, const double r[3], double beta)
 {
     for (int z = 0; z < g->size[2]; z++)
         for (int y = 0; y < g->size[1]; y++) {
