@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "fanlight/fanlight.h"
-#include "statistics.h"
+#include "../statistics.h"
 
 enum { rounds = 31, calls = 2000 };
 
