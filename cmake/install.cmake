@@ -1,14 +1,15 @@
 # What is installed, and where:
 #   lib/fanlight/libfanlight-<abi>.so   the preloads
+#   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
 #   lib/libfanlight_*.a, include/       the core that has no MPI in it, for C++ programs
 #   lib/cmake/fanlight, lib/pkgconfig
-# In a Python wheel (scikit-build-core sets SKBUILD) only the preloads and the benchmark's
+# In a Python wheel (scikit-build-core sets SKBUILD) only these libraries and the benchmark's
 # sources, beside the module.
 include(CMakePackageConfigHelpers)
 
 set(preloads)
-if(EXISTS ${PROJECT_SOURCE_DIR}/src/preload/CMakeLists.txt)
-  get_property(targets DIRECTORY src/preload PROPERTY BUILDSYSTEM_TARGETS)
+foreach(room IN ITEMS preload global)
+  get_property(targets DIRECTORY src/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     if(type MATCHES "SHARED_LIBRARY|MODULE_LIBRARY")
@@ -16,7 +17,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/preload/CMakeLists.txt)
       set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${FANLIGHT_LIBRARY_DIR})
     endif()
   endforeach()
-endif()
+endforeach()
 
 if(SKBUILD)
   set(FANLIGHT_INSTALL_PRELOADS fanlight/lib)

@@ -1,0 +1,22 @@
+// Four ways to fill the halos; the solver is the same.
+#ifndef HEAT3D_EXCHANGE_H
+#define HEAT3D_EXCHANGE_H
+
+#include "grid.h"
+
+typedef struct Times {
+    double computation, exchange, synchronisation;
+    double fastest_step;  // of the computation
+} Times;
+
+typedef struct Exchange {
+    const char *name;
+    void (*begin)(Grid *);  // gives the fields their memory
+    // Fills the halo of field[which]; adds what it took.
+    void (*fill)(Grid *, int which, Times *);
+    void (*end)(Grid *);
+} Exchange;
+
+extern const Exchange exchange_sendrecv, exchange_rma, exchange_dart, exchange_fanlight;
+
+#endif

@@ -1,0 +1,60 @@
+#include "grid.h"
+
+int grid_share(int cells, int ranks, int at, int *start)
+{
+    int first = (int)((long)cells * at / ranks);
+    if (start)
+        *start = first;
+    return (int)((long)cells * (at + 1) / ranks) - first;
+}
+
+int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
+{
+    int size, rank, largest[3];
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &rank);
+    *g = (Grid){.comm = comm};
+    // z is cut first: its faces are contiguous.
+    int dims[3] = {0, 0, 0};
+    MPI_Dims_create(size, 3, dims);
+    for (int d = 0; d < 3; d++) {
+        g->cells[d] = cells[d];
+        g->ranks[d] = dims[2 - d];
+        if (cells[d] < g->ranks[d])
+            return 0;
+    }
+    g->at[0] = rank % g->ranks[0];
+    g->at[1] = rank / g->ranks[0] % g->ranks[1];
+    g->at[2] = rank / (g->ranks[0] * g->ranks[1]);
+    int step = 1;
+    for (int d = 0; d < 3; d++) {
+        g->size[d] = grid_share(cells[d], g->ranks[d], g->at[d], &g->start[d]);
+        g->neighbour[d][0] = g->at[d] > 0 ? rank - step : -1;
+        g->neighbour[d][1] = g->at[d] + 1 < g->ranks[d] ? rank + step : -1;
+        step *= g->ranks[d];
+        largest[d] = (cells[d] + g->ranks[d] - 1) / g->ranks[d];
+    }
+    g->stride[0] = 1;
+    g->stride[1] = (size_t)largest[0] + 2;
+    g->stride[2] = g->stride[1] * ((size_t)largest[1] + 2);
+    g->doubles = g->stride[2] * ((size_t)largest[2] + 2);
+    return 1;
+}
+
+Face grid_face(const Grid *g, int d, int side)
+{
+    // Rows run along the first of the other two directions.
+    int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+    Face f = {g->size[a], g->size[b], g->stride[a], g->stride[b], 0, 0, 0};
+    int cell[3] = {0, 0, 0}, theirs = 0;
+    int next = g->at[d] + (side ? 1 : -1);
+    if (next >= 0 && next < g->ranks[d])
+        theirs = grid_share(g->cells[d], g->ranks[d], next, NULL);
+    cell[d] = side ? g->size[d] : -1;
+    f.own = grid_index(g, cell[0], cell[1], cell[2]);
+    cell[d] = side ? g->size[d] - 1 : 0;
+    f.inner = grid_index(g, cell[0], cell[1], cell[2]);
+    cell[d] = side ? 0 : theirs - 1;
+    f.there = grid_index(g, cell[0], cell[1], cell[2]);
+    return f;
+}

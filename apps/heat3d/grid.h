@@ -1,0 +1,41 @@
+// This rank's part of the grid: two fields with a halo of one cell, x running fastest.  All
+// ranks' fields have the same strides, so that a neighbour's cell is found without asking it.
+#ifndef HEAT3D_GRID_H
+#define HEAT3D_GRID_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+typedef struct Grid {
+    int cells[3];        // of the whole, without the edges
+    int ranks[3], at[3];  // the decomposition; this rank's place in it
+    int start[3], size[3];  // its cells
+    size_t stride[3];    // doubles to the next cell in x, y, z
+    size_t doubles;      // from the first field to the second, the same on all ranks
+    int neighbour[3][2];  // ranks below and above in each direction; -1: the edge
+    double *field[2];    // in one piece of memory of 2 * doubles
+    MPI_Comm comm;
+} Grid;
+
+// False where a direction has fewer cells than ranks.
+int grid_make(Grid *grid, const int cells[3], MPI_Comm comm);
+
+// How many cells rank `at` of `ranks` has in a direction, and where they start.
+int grid_share(int cells, int ranks, int at, int *start);
+
+static inline size_t grid_index(const Grid *g, int x, int y, int z)  // the halo is at -1
+{
+    return (size_t)(z + 1) * g->stride[2] + (size_t)(y + 1) * g->stride[1] + (size_t)(x + 1);
+}
+
+// A face: `rows` of `count` cells, the cells `stride` and the rows `row_stride` doubles apart.
+typedef struct Face {
+    int count, rows;
+    size_t stride, row_stride;
+    size_t own;    // where it starts in this rank's halo
+    size_t inner;  // where this rank's cells for that neighbour start
+    size_t there;  // where the neighbour's cells for this rank start
+} Face;
+Face grid_face(const Grid *g, int direction, int side);
+
+#endif

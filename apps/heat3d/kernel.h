@@ -1,0 +1,18 @@
+// One explicit step of du/dt = div(D grad u) with D = D0 (1 + beta u).
+//
+// The flux between two cells is D at their mean temperature times their difference, which is
+// exactly the difference of phi(u) = u + beta/2 u^2: the sum over the six faces needs phi of
+// seven cells and no more.
+#ifndef HEAT3D_KERNEL_H
+#define HEAT3D_KERNEL_H
+
+#include "grid.h"
+
+// r: D0 dt / h^2 of each direction.
+void kernel_step(const Grid *g, const double *u, double *next, const double r[3], double beta);
+// The greatest change from one field to the other.
+double kernel_change(const Grid *g, const double *u, const double *next);
+// As many loads and stores as a step, and nothing else: what the memory gives.
+void kernel_copy(const double *restrict from, double *restrict to, size_t n);
+
+#endif

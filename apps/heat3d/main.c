@@ -1,0 +1,328 @@
+// Unsteady 3-D heat conduction with temperature-dependent diffusivity, four exchanges.
+//
+//   mpiexec -n 2 heat3d --exchange all --per-rank 64 64 128 --steps 200
+//
+// H. Zhou, J. Gracia, "Towards performance portability through locality-awareness for
+// applications using one-sided communication primitives", 2016, is where the comparison is from.
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exchange.h"
+#include "fanlight/dart.h"
+#include "kernel.h"
+#include "output.h"
+
+typedef struct Options {
+    int cells[3], per_rank, steps, check_every, verify;
+    double beta, tolerance;
+    const char *exchange, *vtk, *png;
+} Options;
+
+static const Exchange *const exchanges[] = {&exchange_sendrecv, &exchange_rma, &exchange_dart, &exchange_fanlight};
+enum { exchange_count = 4 };
+
+static const double pi = 3.14159265358979323846;
+static int rank, size;
+
+static double distance(const Grid *g, int d) { return 1.0 / (g->cells[d] + 1); }
+
+// The default problem: cold, with one hot edge (below z = 0).  verify: a mode that only decays.
+static void start(const Grid *g, double *u, int verify)
+{
+    for (int z = -1; z <= g->size[2]; z++)
+        for (int y = -1; y <= g->size[1]; y++)
+            for (int x = -1; x <= g->size[0]; x++) {
+                int c[3] = {x + g->start[0], y + g->start[1], z + g->start[2]};
+                double value = !verify && c[2] < 0 ? 1 : 0;
+                if (verify) {
+                    value = 1;
+                    for (int d = 0; d < 3; d++)
+                        value *= c[d] < 0 || c[d] >= g->cells[d] ? 0 : sin(pi * (c[d] + 1) * distance(g, d));
+                }
+                u[grid_index(g, x, y, z)] = value;
+            }
+}
+
+// The step that is stable for temperatures up to 1.
+static double stable_step(const Grid *g, double beta)
+{
+    double sum = 0;
+    for (int d = 0; d < 3; d++)
+        sum += 1 / (distance(g, d) * distance(g, d));
+    return 0.9 / (2 * (1 + beta) * sum);
+}
+
+static void progress(int step, int steps)
+{
+    if (rank != 0 || !isatty(2) || (step % (steps / 50 + 1) && step != steps))
+        return;
+    int done = 40 * step / steps;
+    fprintf(stderr, "\r[%.*s%*s] %d of %d%s", done, "########################################", 40 - done, "", step,
+            steps, step == steps ? "\n" : "");
+}
+
+// Returns which field is the result, and in *steps how many steps were made.
+static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta, double tolerance, int check_every,
+                 Times *t)
+{
+    double r[3];
+    for (int d = 0; d < 3; d++)
+        r[d] = dt / (distance(g, d) * distance(g, d));
+    int most = *steps, which = 0;
+    for (int step = 1; step <= most; step++, which = !which) {
+        e->fill(g, which, t);
+        double begin = MPI_Wtime();
+        kernel_step(g, g->field[which], g->field[!which], r, beta);
+        double took = MPI_Wtime() - begin;
+        t->computation += took;
+        t->fastest_step = step == 1 || took < t->fastest_step ? took : t->fastest_step;
+        progress(step, most);
+        if (tolerance > 0 && step % check_every == 0) {
+            double change = kernel_change(g, g->field[which], g->field[!which]);
+            begin = MPI_Wtime();
+            MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, g->comm);
+            t->synchronisation += MPI_Wtime() - begin;
+            if (change < tolerance) {
+                *steps = step;
+                return !which;
+            }
+        }
+    }
+    return which;
+}
+
+// The whole field on rank 0; null on the others.
+static double *gathered(const Grid *g, const double *u)
+{
+    size_t own = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2], n = 0;
+    double *block = malloc(own * sizeof *block), *all = NULL;
+    for (int z = 0; z < g->size[2]; z++)
+        for (int y = 0; y < g->size[1]; y++, n += (size_t)g->size[0])
+            memcpy(block + n, u + grid_index(g, 0, y, z), (size_t)g->size[0] * sizeof *block);
+    if (rank != 0) {
+        MPI_Send(block, (int)own, MPI_DOUBLE, 0, 0, g->comm);
+    } else {
+        all = malloc((size_t)g->cells[0] * (size_t)g->cells[1] * (size_t)g->cells[2] * sizeof *all);
+        for (int from = 0; from < size; from++) {
+            int at[3] = {from % g->ranks[0], from / g->ranks[0] % g->ranks[1], from / (g->ranks[0] * g->ranks[1])};
+            int lengths[3], starts[3], c[3] = {g->cells[2], g->cells[1], g->cells[0]};
+            for (int d = 0; d < 3; d++)
+                lengths[2 - d] = grid_share(g->cells[d], g->ranks[d], at[d], &starts[2 - d]);
+            MPI_Datatype part;
+            MPI_Type_create_subarray(3, c, lengths, starts, MPI_ORDER_C, MPI_DOUBLE, &part);
+            MPI_Type_commit(&part);
+            if (from == 0)
+                MPI_Sendrecv(block, (int)own, MPI_DOUBLE, 0, 0, all, 1, part, 0, 0, g->comm, MPI_STATUS_IGNORE);
+            else
+                MPI_Recv(all, 1, part, from, 0, g->comm, MPI_STATUS_IGNORE);
+            MPI_Type_free(&part);
+        }
+    }
+    free(block);
+    return all;
+}
+
+static uint64_t hash_of(const double *field, size_t n)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < n * sizeof *field; i++)
+        hash = (hash ^ ((const unsigned char *)field)[i]) * 1099511628211u;
+    return hash;
+}
+
+// What all ranks together copy in a second: bytes read, written, and fetched to be written.
+static double memory_bandwidth(const Grid *g)
+{
+    double best = 0;
+    double *from = malloc(2 * g->doubles * sizeof *from), *to = from + g->doubles;
+    for (size_t i = 0; i < g->doubles; i++)
+        from[i] = to[i] = 1;
+    for (int i = 0; i < 5; i++) {
+        MPI_Barrier(g->comm);
+        double begin = MPI_Wtime();
+        kernel_copy(from, to, g->doubles);
+        double took = MPI_Wtime() - begin, rate = 24.0 * (double)g->doubles / took, sum = 0;
+        MPI_Allreduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, g->comm);
+        best = sum > best ? sum : best;
+    }
+    free(from);
+    return best;
+}
+
+// One run; the hash of its field on rank 0.
+static uint64_t run(const Options *o, const Exchange *e)
+{
+    Grid g;
+    int cells[3];
+    if (!grid_make(&g, o->cells, MPI_COMM_WORLD)) {
+        if (rank == 0)
+            fprintf(stderr, "heat3d: fewer cells than ranks in a direction\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    if (o->per_rank) {
+        for (int d = 0; d < 3; d++)
+            cells[d] = o->cells[d] * g.ranks[d];
+        grid_make(&g, cells, MPI_COMM_WORLD);
+    }
+    e->begin(&g);
+    start(&g, g.field[0], 0);
+    start(&g, g.field[1], 0);
+    int steps = o->steps;
+    Times t = {0, 0, 0, 0}, mean;
+    MPI_Barrier(g.comm);
+    double begin = MPI_Wtime();
+    int which = solve(&g, e, &steps, stable_step(&g, o->beta), o->beta, o->tolerance, o->check_every, &t);
+    double total = MPI_Wtime() - begin;
+    MPI_Reduce(&t, &mean, 3, MPI_DOUBLE, MPI_SUM, 0, g.comm);
+    double bandwidth = memory_bandwidth(&g);
+    // Both by their fastest: another program's use of the cores is in neither.
+    double kernel = 24.0 * g.size[0] * g.size[1] * g.size[2] / t.fastest_step;
+    MPI_Allreduce(MPI_IN_PLACE, &kernel, 1, MPI_DOUBLE, MPI_SUM, g.comm);
+    double *all = gathered(&g, g.field[which]);
+    uint64_t hash = 0;
+    if (rank == 0) {
+        size_t n = (size_t)g.cells[0] * (size_t)g.cells[1] * (size_t)g.cells[2];
+        hash = hash_of(all, n);
+        printf("%-9s %6d %9.4f %11.4f %9.4f %15.4f %10.1f %10.1f %5.0f %%  %016llx\n", e->name, steps, total,
+               mean.computation / size, mean.exchange / size, mean.synchronisation / size, kernel * 1e-9,
+               bandwidth * 1e-9, 100 * kernel / bandwidth, (unsigned long long)hash);
+        fflush(stdout);
+        if (o->vtk && !output_vtk(o->vtk, all, g.cells))
+            fprintf(stderr, "heat3d: %s cannot be written\n", o->vtk);
+        if (o->png && !output_png(o->png, all, g.cells))
+            fprintf(stderr, "heat3d: %s cannot be written\n", o->png);
+        free(all);
+    }
+    e->end(&g);
+    return hash;
+}
+
+// Constant diffusivity, a mode that decays as exp(-3 pi^2 t): the error falls with the square of
+// the distance between the cells.
+static int verify(const Exchange *e)
+{
+    double before = 0, order = 0, until = 0.02;
+    for (int n = 7; n <= 31; n = 2 * n + 1) {
+        Grid g;
+        int cells[3] = {n, n, n};
+        grid_make(&g, cells, MPI_COMM_WORLD);
+        e->begin(&g);
+        start(&g, g.field[0], 1);
+        start(&g, g.field[1], 1);
+        Times t = {0, 0, 0, 0};
+        int steps = (int)ceil(until / (0.5 * stable_step(&g, 0)));
+        int which = solve(&g, e, &steps, until / steps, 0, 0, 1, &t);
+        double error = 0;
+        for (int z = 0; z < g.size[2]; z++)
+            for (int y = 0; y < g.size[1]; y++)
+                for (int x = 0; x < g.size[0]; x++) {
+                    double exact = exp(-3 * pi * pi * until) * sin(pi * (x + g.start[0] + 1) * distance(&g, 0)) *
+                                   sin(pi * (y + g.start[1] + 1) * distance(&g, 1)) *
+                                   sin(pi * (z + g.start[2] + 1) * distance(&g, 2));
+                    error = fmax(error, fabs(g.field[which][grid_index(&g, x, y, z)] - exact));
+                }
+        MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_DOUBLE, MPI_MAX, g.comm);
+        if (before > 0)
+            order = log2(before / error);
+        if (rank == 0)
+            printf("%-9s %2d^3 cells, %4d steps: error %.3e%s%.3f\n", e->name, n, steps, error,
+                   before > 0 ? ", order " : ", order - ", order);
+        before = error;
+        e->end(&g);
+    }
+    return order > 1.9 && order < 2.1;
+}
+
+static void usage(const char *wrong)
+{
+    if (rank == 0)
+        fprintf(stderr,
+                "heat3d: %s\n"
+                "  --exchange NAME       sendrecv, rma, dart, fanlight, or all (default)\n"
+                "  --grid X Y Z          cells of the whole (default 64 64 64)\n"
+                "  --per-rank X Y Z      cells of each rank instead\n"
+                "  --steps N             at most so many (default 100)\n"
+                "  --tolerance T         stop when no cell changes by more than T in a step\n"
+                "  --check-every N       steps between these looks (default 10)\n"
+                "  --beta B              diffusivity 1 + B u (default 0.5)\n"
+                "  --vtk FILE, --png FILE\n"
+                "  --verify              against an analytic solution\n",
+                wrong);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static Options parse(int argc, char **argv)
+{
+    Options o = {{64, 64, 64}, 0, 100, 10, 0, 0.5, 0, "all", NULL, NULL};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i];
+        int values = strcmp(name, "--verify") == 0                                               ? 0
+                     : strcmp(name, "--grid") == 0 || strcmp(name, "--per-rank") == 0 ? 3
+                                                                                                  : 1;
+        if (i + values >= argc)
+            usage("a value is missing");
+        char **value = argv + i + 1;
+        if (values == 3) {
+            for (int d = 0; d < 3; d++)
+                o.cells[d] = atoi(value[d]);
+            o.per_rank = strcmp(name, "--per-rank") == 0;
+        } else if (strcmp(name, "--exchange") == 0) {
+            o.exchange = *value;
+        } else if (strcmp(name, "--steps") == 0) {
+            o.steps = atoi(*value);
+        } else if (strcmp(name, "--tolerance") == 0) {
+            o.tolerance = atof(*value);
+        } else if (strcmp(name, "--check-every") == 0) {
+            o.check_every = atoi(*value);
+        } else if (strcmp(name, "--beta") == 0) {
+            o.beta = atof(*value);
+        } else if (strcmp(name, "--vtk") == 0) {
+            o.vtk = *value;
+        } else if (strcmp(name, "--png") == 0) {
+            o.png = *value;
+        } else if (strcmp(name, "--verify") == 0) {
+            o.verify = 1;
+        } else {
+            usage("no such option");
+        }
+        i += values;
+    }
+    if (o.cells[0] < 1 || o.cells[1] < 1 || o.cells[2] < 1 || o.steps < 1 || o.check_every < 1 || o.beta < 0)
+        usage("a number must be positive");
+    return o;
+}
+
+int main(int argc, char **argv)
+{
+    dart_init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    Options o = parse(argc, argv);
+    int found = 0, good = 1;
+    uint64_t first = 0;
+    if (rank == 0 && !o.verify)
+        printf("%-9s %6s %9s %11s %9s %15s %10s %10s %7s  %s\n", "exchange", "steps", "total s", "computation",
+               "exchange", "synchronisation", "kernel GB/s", "copy GB/s", "share", "field");
+    for (int i = 0; i < exchange_count; i++) {
+        if (strcmp(o.exchange, "all") != 0 && strcmp(o.exchange, exchanges[i]->name) != 0)
+            continue;
+        if (o.verify) {
+            good &= verify(exchanges[i]);
+        } else {
+            uint64_t hash = run(&o, exchanges[i]);
+            good &= found == 0 || hash == first;
+            first = hash;
+        }
+        found++;
+    }
+    if (found == 0)
+        usage("no such exchange");
+    if (rank == 0)
+        printf("%s\n", good ? "ok" : o.verify ? "The order is not 2" : "The fields differ");
+    dart_exit();
+    return good || rank != 0 ? 0 : 1;
+}

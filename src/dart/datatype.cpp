@@ -1,0 +1,177 @@
+#include "dart/datatype.h"
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace fanlight::dart {
+
+namespace {
+
+template <class T>
+constexpr fanlight_type integer() {
+    constexpr bool is_signed = T(-1) < T(0);
+    if (sizeof(T) == 1) return is_signed ? FANLIGHT_INT8 : FANLIGHT_UINT8;
+    if (sizeof(T) == 2) return is_signed ? FANLIGHT_INT16 : FANLIGHT_UINT16;
+    if (sizeof(T) == 4) return is_signed ? FANLIGHT_INT32 : FANLIGHT_UINT32;
+    return is_signed ? FANLIGHT_INT64 : FANLIGHT_UINT64;
+}
+
+const Datatype* basic(dart_datatype_t type) {
+    static const std::vector<Datatype> all = [] {
+        std::vector<Datatype> types(static_cast<std::size_t>(DART_TYPE_LAST));
+        const auto add = [&](dart_datatype_t t, std::size_t bytes, fanlight_type number) {
+            Datatype& made = types[static_cast<std::size_t>(t)];
+            made.base = t;
+            made.bytes = bytes;
+            made.number = number;
+        };
+        add(DART_TYPE_BYTE, 1, integer<char>());
+        add(DART_TYPE_SHORT, sizeof(short), integer<short>());
+        add(DART_TYPE_INT, sizeof(int), integer<int>());
+        add(DART_TYPE_UINT, sizeof(unsigned), integer<unsigned>());
+        add(DART_TYPE_LONG, sizeof(long), integer<long>());
+        add(DART_TYPE_ULONG, sizeof(unsigned long), integer<unsigned long>());
+        add(DART_TYPE_LONGLONG, sizeof(long long), integer<long long>());
+        add(DART_TYPE_ULONGLONG, sizeof(unsigned long long), integer<unsigned long long>());
+        add(DART_TYPE_FLOAT, sizeof(float), FANLIGHT_FLOAT);
+        add(DART_TYPE_DOUBLE, sizeof(double), FANLIGHT_DOUBLE);
+        add(DART_TYPE_LONG_DOUBLE, sizeof(long double), FANLIGHT_LONG_DOUBLE);
+        return types;
+    }();
+    return &all[static_cast<std::size_t>(type)];
+}
+
+struct Made {
+    Datatype type;
+    MPI_Datatype mpi = MPI_DATATYPE_NULL;
+};
+struct Types {
+    std::mutex mutex;
+    std::map<dart_datatype_t, std::unique_ptr<Made>> made;
+    dart_datatype_t next = DART_TYPE_LAST + 1;
+};
+Types& types() {
+    static Types& t = *new Types;
+    return t;
+}
+
+Made* find(dart_datatype_t type) {
+    Types& t = types();
+    const std::scoped_lock lock(t.mutex);
+    const auto found = t.made.find(type);
+    return found == t.made.end() ? nullptr : found->second.get();
+}
+
+dart_datatype_t keep(std::unique_ptr<Made> made) {
+    Types& t = types();
+    const std::scoped_lock lock(t.mutex);
+    const dart_datatype_t number = t.next++;
+    if (made->type.kind == Datatype::Kind::custom) made->type.base = number;
+    t.made[number] = std::move(made);
+    return number;
+}
+
+}  // namespace
+
+const Datatype* datatype(dart_datatype_t type) {
+    if (is_basic(type)) return basic(type);
+    const Made* const made = find(type);
+    return made ? &made->type : nullptr;
+}
+
+MPI_Datatype mpi_datatype(dart_datatype_t type) {
+    switch (type) {
+        case DART_TYPE_BYTE: return MPI_CHAR;
+        case DART_TYPE_SHORT: return MPI_SHORT;
+        case DART_TYPE_INT: return MPI_INT;
+        case DART_TYPE_UINT: return MPI_UNSIGNED;
+        case DART_TYPE_LONG: return MPI_LONG;
+        case DART_TYPE_ULONG: return MPI_UNSIGNED_LONG;
+        case DART_TYPE_LONGLONG: return MPI_LONG_LONG;
+        case DART_TYPE_ULONGLONG: return MPI_UNSIGNED_LONG_LONG;
+        case DART_TYPE_FLOAT: return MPI_FLOAT;
+        case DART_TYPE_DOUBLE: return MPI_DOUBLE;
+        case DART_TYPE_LONG_DOUBLE: return MPI_LONG_DOUBLE;
+        default: break;
+    }
+    const Made* const made = find(type);
+    return made ? made->mpi : MPI_DATATYPE_NULL;
+}
+
+std::optional<global::Layout> layout_of(const Datatype& type, std::size_t nelem) {
+    using global::Layout;
+    if (nelem % type.elements != 0 || (type.bytes > 1 && nelem > SIZE_MAX / 2 / type.bytes)) return std::nullopt;
+    switch (type.kind) {
+        case Datatype::Kind::strided:
+            return Layout::strided(nelem / type.elements, type.elements * type.bytes, type.stride);
+        case Datatype::Kind::indexed:
+            return Layout{.count = type.lengths.size(),
+                          .lengths = type.lengths.data(),
+                          .offsets = type.offsets.data(),
+                          .repeats = nelem / type.elements,
+                          .extent = type.extent};
+        default: return Layout::contiguous(nelem * type.bytes);
+    }
+}
+
+}  // namespace fanlight::dart
+
+using namespace fanlight::dart;
+
+dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen, dart_datatype_t* result) {
+    if (!result || !is_basic(base) || blocklen == 0 || stride < blocklen)
+        return invalid("dart_type_create_strided", "no basic type, or a stride shorter than its block");
+    auto made = std::make_unique<Made>();
+    made->type = *datatype(base);
+    made->type.kind = Datatype::Kind::strided;
+    made->type.elements = blocklen;
+    made->type.stride = stride * made->type.bytes;
+    *result = keep(std::move(made));
+    return DART_OK;
+}
+
+dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const size_t* blocklen, const size_t* offset,
+                                    dart_datatype_t* result) {
+    if (!result || !is_basic(base) || count == 0 || !blocklen || !offset)
+        return invalid("dart_type_create_indexed", "no basic type, or no blocks");
+    auto made = std::make_unique<Made>();
+    Datatype& type = made->type;
+    type = *datatype(base);
+    type.kind = Datatype::Kind::indexed;
+    type.elements = 0;
+    for (size_t i = 0; i < count; ++i) {
+        type.elements += blocklen[i];
+        type.lengths.push_back(blocklen[i] * type.bytes);
+        type.offsets.push_back(offset[i] * type.bytes);
+        type.extent = std::max(type.extent, type.lengths[i] + type.offsets[i]);
+    }
+    if (type.elements == 0) return invalid("dart_type_create_indexed", "all blocks are empty");
+    *result = keep(std::move(made));
+    return DART_OK;
+}
+
+dart_ret_t dart_type_create_custom(size_t bytes, dart_datatype_t* result) {
+    if (!result || bytes == 0 || bytes > INT_MAX)
+        return invalid("dart_type_create_custom", "an element has 1 to 2147483647 bytes");
+    auto made = std::make_unique<Made>();
+    made->type.kind = Datatype::Kind::custom;
+    made->type.bytes = bytes;
+    MPI_Type_contiguous(static_cast<int>(bytes), MPI_BYTE, &made->mpi);
+    MPI_Type_commit(&made->mpi);
+    *result = keep(std::move(made));
+    return DART_OK;
+}
+
+dart_ret_t dart_type_destroy(dart_datatype_t* type) {
+    Types& t = types();
+    const std::scoped_lock lock(t.mutex);
+    const auto found = type ? t.made.find(*type) : t.made.end();
+    if (found == t.made.end()) return invalid("dart_type_destroy", "no type that the program has made");
+    if (found->second->mpi != MPI_DATATYPE_NULL) MPI_Type_free(&found->second->mpi);
+    t.made.erase(found);
+    *type = DART_TYPE_UNDEFINED;
+    return DART_OK;
+}

@@ -1,0 +1,45 @@
+// DART's numbers of teams and segments have 15 bits: the slots of Fanlight's tables.
+#pragma once
+
+#include "dart/status.h"
+#include "global/runtime.h"
+#include "global/segment.h"
+#include "global/team.h"
+
+namespace fanlight::dart {
+
+inline std::int16_t slot_of(std::int32_t id) {
+    return static_cast<std::int16_t>(id & (global::Table<global::Team>::slots - 1));
+}
+
+// Null, and what to return in `error`, where there is no such team.
+inline global::Team* team_of(const char* function, dart_team_t team, dart_ret_t& error) {
+    global::Team* const found = team < 0 ? nullptr : global::teams.in_slot(team);
+    if (!global::is_up()) error = status(function, global::not_up());
+    else if (!found) error = invalid(function, "no such team, or this unit is not in it");
+    return global::is_up() ? found : nullptr;
+}
+
+inline fanlight_team fanlight_id(dart_team_t team) {
+    const global::Team* const found = team < 0 ? nullptr : global::teams.in_slot(team);
+    return found ? found->id : FANLIGHT_TEAM_NULL;
+}
+
+// A pointer to a segment that is not of its team is to no segment.
+inline fanlight_pointer pointer_of(const dart_gptr_t& p) {
+    const global::Segment* const s = p.segid < 0 ? nullptr : global::segments.in_slot(p.segid);
+    const bool known = s && slot_of(s->team->id) == p.teamid;
+    return {p.unitid, known ? s->id : -1, p.addr_or_offs.offset};
+}
+
+inline dart_gptr_t gptr_of(fanlight_pointer p) {
+    const global::Segment* const s = global::segments.find(p.segment);
+    dart_gptr_t result = DART_GPTR_NULL;
+    result.unitid = p.unit;
+    result.segid = slot_of(s->id);
+    result.teamid = slot_of(s->team->id);
+    result.addr_or_offs.offset = p.offset;
+    return result;
+}
+
+}  // namespace fanlight::dart

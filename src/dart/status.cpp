@@ -1,0 +1,26 @@
+#include "dart/status.h"
+
+#include <cstdio>
+
+#include "global/error.h"
+
+namespace fanlight::dart {
+
+dart_ret_t said(const char* function, fanlight_code code) {
+    std::fprintf(stderr, "fanlight: %s: %s\n", function, fanlight_message());
+    switch (code) {
+        case FANLIGHT_OK: return DART_OK;
+        case FANLIGHT_ERR_STATE: return fanlight_initialized() ? DART_ERR_INVAL : DART_ERR_NOTINIT;
+        case FANLIGHT_ERR_MPI:
+        case FANLIGHT_ERR_MEMORY: return DART_ERR_OTHER;
+        default: return DART_ERR_INVAL;
+    }
+}
+
+dart_ret_t invalid(const char* function, const char* why) {
+    return said(function, global::fail(FANLIGHT_ERR_ARGUMENT, "%s", why));
+}
+
+dart_ret_t mpi_status(const char* function, int error) { return status(function, global::mpi_code(error, "MPI")); }
+
+}  // namespace fanlight::dart

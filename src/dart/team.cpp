@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <vector>
+
+#include "dart/group.h"
+#include "dart/names.h"
+
+using namespace fanlight;
+using namespace fanlight::dart;
+
+dart_ret_t dart_team_get_group(dart_team_t id, dart_group_t* group) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_get_group", id, error);
+    if (!team) return error;
+    if (!group) return invalid("dart_team_get_group", "no place for the group");
+    *group = new dart_group_struct{{team->world.begin(), team->world.end()}};
+    return DART_OK;
+}
+
+dart_ret_t dart_team_create(dart_team_t parent, const dart_group_t group, dart_team_t* result) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_create", parent, error);
+    if (!team) return error;
+    if (!result) return invalid("dart_team_create", "no place for the team");
+    std::vector<int> units;
+    if (group)
+        for (const dart_unit_t unit : group->units) {
+            const auto found = std::ranges::find(team->world, unit);
+            units.push_back(found == team->world.end() ? -1 : static_cast<int>(found - team->world.begin()));
+        }
+    fanlight_team made = FANLIGHT_TEAM_NULL;
+    *result = DART_TEAM_NULL;
+    if (const fanlight_code code = fanlight_team_create(team->id, units.data(), static_cast<int>(units.size()), &made))
+        return status("dart_team_create", code);
+    if (made != FANLIGHT_TEAM_NULL) *result = slot_of(made);
+    return DART_OK;
+}
+
+dart_ret_t dart_team_destroy(dart_team_t* id) {
+    if (!id) return invalid("dart_team_destroy", "no team");
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_destroy", *id, error);
+    if (!team) return error;
+    fanlight_team freed = team->id;
+    dart_team_locality_finalize(*id);
+    if (const fanlight_code code = fanlight_team_free(&freed)) return status("dart_team_destroy", code);
+    *id = DART_TEAM_NULL;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_clone(dart_team_t id, dart_team_t* result) {
+    if (!result) return invalid("dart_team_clone", "no place for the team");
+    fanlight_team made = FANLIGHT_TEAM_NULL;
+    if (const fanlight_code code = fanlight_team_split(fanlight_id(id), 0, 0, &made))
+        return status("dart_team_clone", code);
+    *result = slot_of(made);
+    return DART_OK;
+}
+
+dart_ret_t dart_team_myid(dart_team_t id, dart_team_unit_t* myid) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_myid", id, error);
+    if (!team) return error;
+    if (!myid) return invalid("dart_team_myid", "no place for the unit");
+    myid->id = team->unit;
+    return DART_OK;
+}
+
+dart_ret_t dart_team_size(dart_team_t id, size_t* size) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_size", id, error);
+    if (!team) return error;
+    if (!size) return invalid("dart_team_size", "no place for the size");
+    *size = static_cast<size_t>(team->size);
+    return DART_OK;
+}
+
+dart_ret_t dart_myid(dart_global_unit_t* myid) {
+    dart_team_unit_t unit;
+    const dart_ret_t error = dart_team_myid(DART_TEAM_ALL, &unit);
+    if (myid) myid->id = error == DART_OK ? unit.id : DART_UNDEFINED_UNIT_ID;
+    return myid ? error : invalid("dart_myid", "no place for the unit");
+}
+
+dart_ret_t dart_size(size_t* size) { return dart_team_size(DART_TEAM_ALL, size); }
+
+dart_ret_t dart_team_unit_l2g(dart_team_t id, dart_team_unit_t local, dart_global_unit_t* result) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_unit_l2g", id, error);
+    if (!team) return error;
+    if (!result || local.id < 0 || local.id >= team->size)
+        return invalid("dart_team_unit_l2g", "no such unit in the team, or no place for the result");
+    result->id = team->world[static_cast<size_t>(local.id)];
+    return DART_OK;
+}
+
+dart_ret_t dart_team_unit_g2l(dart_team_t id, dart_global_unit_t unit, dart_team_unit_t* result) {
+    dart_ret_t error = DART_OK;
+    const global::Team* const team = team_of("dart_team_unit_g2l", id, error);
+    if (!team) return error;
+    if (!result) return invalid("dart_team_unit_g2l", "no place for the result");
+    const auto found = std::ranges::find(team->world, unit.id);
+    result->id = found == team->world.end() ? DART_UNDEFINED_UNIT_ID : static_cast<int>(found - team->world.begin());
+    return DART_OK;
+}

@@ -1,0 +1,278 @@
+// Atomic operations.  Where all units reach all parts by loads and stores the processor does
+// them, for all units; elsewhere MPI does, for all units, also inside a node.  Whoever uses one
+// element uses it in one way, and sums come out exactly.  A long double, for which no processor
+// has an atomic operation, is changed under a lock of the unit that it belongs to.
+#include <atomic>
+#include <climits>
+#include <concepts>
+#include <cstring>
+
+#include "global/runtime.h"
+#include "global/segment.h"
+
+namespace fanlight::global {
+
+namespace {
+
+struct TypeInfo {
+    std::size_t bytes;
+    bool integer;
+};
+constexpr TypeInfo types[] = {{1, true}, {1, true}, {2, true}, {2, true}, {4, true}, {4, true},
+                              {8, true}, {8, true}, {4, false}, {8, false}, {sizeof(long double), false}};
+
+MPI_Datatype mpi_type(fanlight_type type) {
+    switch (type) {
+        case FANLIGHT_INT8: return MPI_INT8_T;
+        case FANLIGHT_UINT8: return MPI_UINT8_T;
+        case FANLIGHT_INT16: return MPI_INT16_T;
+        case FANLIGHT_UINT16: return MPI_UINT16_T;
+        case FANLIGHT_INT32: return MPI_INT32_T;
+        case FANLIGHT_UINT32: return MPI_UINT32_T;
+        case FANLIGHT_INT64: return MPI_INT64_T;
+        case FANLIGHT_UINT64: return MPI_UINT64_T;
+        case FANLIGHT_FLOAT: return MPI_FLOAT;
+        case FANLIGHT_DOUBLE: return MPI_DOUBLE;
+        case FANLIGHT_LONG_DOUBLE: return MPI_LONG_DOUBLE;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+MPI_Op mpi_op(fanlight_operator op) {
+    switch (op) {
+        case FANLIGHT_MIN: return MPI_MIN;
+        case FANLIGHT_MAX: return MPI_MAX;
+        case FANLIGHT_SUM: return MPI_SUM;
+        case FANLIGHT_PROD: return MPI_PROD;
+        case FANLIGHT_BAND: return MPI_BAND;
+        case FANLIGHT_LAND: return MPI_LAND;
+        case FANLIGHT_BOR: return MPI_BOR;
+        case FANLIGHT_LOR: return MPI_LOR;
+        case FANLIGHT_BXOR: return MPI_BXOR;
+        case FANLIGHT_LXOR: return MPI_LXOR;
+        case FANLIGHT_REPLACE: return MPI_REPLACE;
+        case FANLIGHT_NO_OP: return MPI_NO_OP;
+    }
+    return MPI_OP_NULL;
+}
+
+template <class T>
+T combined(T a, T b, fanlight_operator op) {
+    switch (op) {
+        case FANLIGHT_MIN: return b < a ? b : a;
+        case FANLIGHT_MAX: return a < b ? b : a;
+        case FANLIGHT_SUM: return static_cast<T>(a + b);
+        case FANLIGHT_PROD: return static_cast<T>(a * b);
+        case FANLIGHT_REPLACE: return b;
+        default: break;
+    }
+    if constexpr (std::integral<T>) {
+        switch (op) {
+            case FANLIGHT_BAND: return static_cast<T>(a & b);
+            case FANLIGHT_BOR: return static_cast<T>(a | b);
+            case FANLIGHT_BXOR: return static_cast<T>(a ^ b);
+            case FANLIGHT_LAND: return a && b;
+            case FANLIGHT_LOR: return a || b;
+            case FANLIGHT_LXOR: return !a != !b;
+            default: break;
+        }
+    }
+    return a;
+}
+
+// Under its lock, which makes it atomic.
+long double update(long double& element, long double value, fanlight_operator op) {
+    const long double old = element;
+    if (op != FANLIGHT_NO_OP) element = combined(old, value, op);
+    return old;
+}
+
+template <class T>
+T update(T& element, T value, fanlight_operator op) {
+    const std::atomic_ref atom(element);
+    if (op == FANLIGHT_NO_OP) return atom.load();
+    if (op == FANLIGHT_REPLACE) return atom.exchange(value);
+    if constexpr (std::integral<T>)
+        if (op == FANLIGHT_SUM) return atom.fetch_add(value);
+    T old = atom.load();
+    while (!atom.compare_exchange_weak(old, combined(old, value, op))) {}
+    return old;
+}
+
+// act(T{}) for the C++ type of `type`.
+template <class Act>
+void with_type(fanlight_type type, Act&& act) {
+    switch (type) {
+        case FANLIGHT_INT8: return act(std::int8_t{});
+        case FANLIGHT_UINT8: return act(std::uint8_t{});
+        case FANLIGHT_INT16: return act(std::int16_t{});
+        case FANLIGHT_UINT16: return act(std::uint16_t{});
+        case FANLIGHT_INT32: return act(std::int32_t{});
+        case FANLIGHT_UINT32: return act(std::uint32_t{});
+        case FANLIGHT_INT64: return act(std::int64_t{});
+        case FANLIGHT_UINT64: return act(std::uint64_t{});
+        case FANLIGHT_FLOAT: return act(float{});
+        case FANLIGHT_DOUBLE: return act(double{});
+        case FANLIGHT_LONG_DOUBLE: return act(static_cast<long double>(0));
+    }
+}
+
+fanlight_code check(fanlight_pointer to, std::size_t count, fanlight_type type, fanlight_operator op, Target& t) {
+    if (type < FANLIGHT_INT8 || type > FANLIGHT_LONG_DOUBLE)
+        return fail(FANLIGHT_ERR_ARGUMENT, "%d is no type", static_cast<int>(type));
+    if (op < FANLIGHT_MIN || op > FANLIGHT_NO_OP)
+        return fail(FANLIGHT_ERR_ARGUMENT, "%d is no operator", static_cast<int>(op));
+    const TypeInfo info = types[type];
+    if (!info.integer && op >= FANLIGHT_BAND && op <= FANLIGHT_LXOR)
+        return fail(FANLIGHT_ERR_ARGUMENT, "a logical or bitwise operator, and no integers");
+    if (count > INT_MAX) return fail(FANLIGHT_ERR_ARGUMENT, "%zu elements are too many", count);
+    if (const fanlight_code error = resolve(to, count * info.bytes, t)) return error;
+    if (t.offset % info.bytes != 0)
+        return fail(FANLIGHT_ERR_ARGUMENT, "offset %llu is not aligned to elements of %zu bytes",
+                    static_cast<unsigned long long>(t.offset), info.bytes);
+    return FANLIGHT_OK;
+}
+
+// Held while a long double of a unit is changed.
+class ElementLock {
+public:
+    ElementLock(const Target& t, fanlight_type type) {
+        if (type != FANLIGHT_LONG_DOUBLE) return;
+        const auto unit = static_cast<std::size_t>(t.unit);
+        word_ = reinterpret_cast<std::uint64_t*>(t.segment->team->notifications->parts[unit].address);
+        wait_for(t.segment->team->world[unit], "accumulate",
+                 [this] { return std::atomic_ref(*word_).exchange(1, std::memory_order_acquire) == 0; });
+    }
+    ~ElementLock() {
+        if (word_) std::atomic_ref(*word_).store(0, std::memory_order_release);
+    }
+    ElementLock(const ElementLock&) = delete;
+
+private:
+    std::uint64_t* word_ = nullptr;
+};
+
+#if defined(OPEN_MPI)
+// Open MPI 5.0's one-sided operations leave the element as it is for bitwise operators.  By
+// compare-and-swap, for all units, it is what it should be.
+bool must_swap(fanlight_operator op) { return op >= FANLIGHT_BAND && op <= FANLIGHT_LXOR; }
+
+template <class T>
+int by_swap(const Target& t, std::size_t index, T value, T* before, MPI_Datatype type, fanlight_operator op) {
+    const auto at = static_cast<MPI_Aint>(t.offset + index * sizeof(T));
+    T seen = 0;
+    int code = MPI_Fetch_and_op(&seen, &seen, type, t.unit, at, MPI_NO_OP, t.segment->window);
+    if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
+    for (T expected = static_cast<T>(~seen); code == MPI_SUCCESS && expected != seen;) {
+        expected = seen;
+        const T wanted = combined(expected, value, op);
+        code = MPI_Compare_and_swap(&wanted, &expected, &seen, type, t.unit, at, t.segment->window);
+        if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
+    }
+    *before = seen;
+    return code;
+}
+
+fanlight_code by_swap(const Target& t, const void* values, std::size_t count, void* before, fanlight_type type,
+                      fanlight_operator op) {
+    int code = MPI_SUCCESS;
+    with_type(type, [&]<class T>(T value) {
+        if constexpr (std::integral<T>) {
+            for (std::size_t i = 0; i < count && code == MPI_SUCCESS; ++i) {
+                T old;
+                std::memcpy(&value, static_cast<const T*>(values) + i, sizeof value);
+                code = by_swap(t, i, value, &old, mpi_type(type), op);
+                if (before) std::memcpy(before, &old, sizeof old);
+            }
+        }
+    });
+    return mpi_code(code, "MPI_Compare_and_swap");
+}
+#endif
+
+fanlight_code flushed(int code, const Target& t, const char* what) {
+    if (code == MPI_SUCCESS) code = MPI_Win_flush(t.unit, t.segment->window);
+    return mpi_code(code, what);
+}
+
+}  // namespace
+}  // namespace fanlight::global
+
+using namespace fanlight::global;
+
+fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_t count, fanlight_type type,
+                                  fanlight_operator op) {
+    Target t;
+    if (const fanlight_code error = check(to, count, type, op, t)) return error;
+    if (count == 0) return FANLIGHT_OK;
+    if (!values) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_accumulate: no values");
+    if (t.segment->direct) {
+        const ElementLock lock(t, type);
+        with_type(type, [&]<class T>(T) {
+            T* const elements = reinterpret_cast<T*>(t.address());
+            for (size_t i = 0; i < count; ++i) {
+                T value;
+                std::memcpy(&value, static_cast<const T*>(values) + i, sizeof value);
+                update(elements[i], value, op);
+            }
+        });
+        return FANLIGHT_OK;
+    }
+#if defined(OPEN_MPI)
+    if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
+#endif
+    MPI_Win win = t.segment->window;
+    const auto n = static_cast<int>(count);
+    const int code = MPI_Accumulate(values, n, mpi_type(type), t.unit, static_cast<MPI_Aint>(t.offset), n,
+                                    mpi_type(type), mpi_op(op), win);
+    return mpi_code(code, "MPI_Accumulate");
+}
+
+fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void* before, fanlight_type type,
+                                    fanlight_operator op) {
+    Target t;
+    if (const fanlight_code error = check(to, 1, type, op, t)) return error;
+    if (!before || (!value && op != FANLIGHT_NO_OP))
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or no place for the result");
+    if (t.segment->direct) {
+        const ElementLock lock(t, type);
+        with_type(type, [&]<class T>(T operand) {
+            if (value) std::memcpy(&operand, value, sizeof operand);
+            const T old = update(*reinterpret_cast<T*>(t.address()), operand, op);
+            std::memcpy(before, &old, sizeof old);
+        });
+        return FANLIGHT_OK;
+    }
+#if defined(OPEN_MPI)
+    if (must_swap(op)) return by_swap(t, value, 1, before, type, op);
+#endif
+    MPI_Win win = t.segment->window;
+    return flushed(MPI_Fetch_and_op(value, before, mpi_type(type), t.unit, static_cast<MPI_Aint>(t.offset),
+                                    mpi_op(op), win),
+                   t, "MPI_Fetch_and_op");
+}
+
+fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, const void* compare, void* before,
+                                        fanlight_type type) {
+    Target t;
+    if (const fanlight_code error = check(to, 1, type, FANLIGHT_REPLACE, t)) return error;
+    if (!types[type].integer) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap is for integers");
+    if (!value || !compare || !before)
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or no place for the result");
+    if (t.segment->direct) {
+        with_type(type, [&]<class T>(T wanted) {
+            if constexpr (std::integral<T>) {
+                T old;
+                std::memcpy(&wanted, value, sizeof wanted);
+                std::memcpy(&old, compare, sizeof old);
+                std::atomic_ref(*reinterpret_cast<T*>(t.address())).compare_exchange_strong(old, wanted);
+                std::memcpy(before, &old, sizeof old);
+            }
+        });
+        return FANLIGHT_OK;
+    }
+    MPI_Win win = t.segment->window;
+    return flushed(MPI_Compare_and_swap(value, compare, before, mpi_type(type), t.unit,
+                                        static_cast<MPI_Aint>(t.offset), win),
+                   t, "MPI_Compare_and_swap");
+}

@@ -1,0 +1,76 @@
+#include "global/layout.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace fanlight::global {
+
+std::size_t Layout::bytes() const {
+    std::size_t total = count * block;
+    if (lengths) {
+        total = 0;
+        for (std::size_t k = 0; k < count; ++k) total += lengths[k];
+    }
+    return total * repeats;
+}
+
+std::size_t Layout::span() const {
+    unsigned __int128 end = 0;
+    if (count == 0 || repeats == 0) return 0;
+    if (lengths) {
+        for (std::size_t k = 0; k < count; ++k)
+            end = std::max(end, static_cast<unsigned __int128>(offsets[k]) + lengths[k]);
+    } else {
+        end = static_cast<unsigned __int128>(count - 1) * stride + block;
+    }
+    end += static_cast<unsigned __int128>(repeats - 1) * extent;
+    return end > SIZE_MAX ? SIZE_MAX : static_cast<std::size_t>(end);
+}
+
+void copy(char* to, const Layout& to_layout, const char* from, const Layout& from_layout) {
+    if (to_layout.is_contiguous() && from_layout.is_contiguous()) {
+        std::memcpy(to, from, to_layout.bytes());
+        return;
+    }
+    std::size_t a = 0, b = 0, done_a = 0, done_b = 0;
+    while (a < to_layout.pieces() && b < from_layout.pieces()) {
+        const Layout::Piece x = to_layout.piece(a), y = from_layout.piece(b);
+        const std::size_t n = std::min(x.bytes - done_a, y.bytes - done_b);
+        std::memcpy(to + x.offset + done_a, from + y.offset + done_b, n);
+        if ((done_a += n) == x.bytes) ++a, done_a = 0;
+        if ((done_b += n) == y.bytes) ++b, done_b = 0;
+    }
+}
+
+namespace {
+
+// MPI counts in int: longer runs are cut.
+constexpr std::size_t longest = std::size_t{1} << 30;
+
+}  // namespace
+
+MPI_Datatype datatype_of(const Layout& layout) {
+    MPI_Datatype type;
+    if (!layout.lengths && layout.repeats == 1 && layout.block <= longest && layout.count <= longest) {
+        MPI_Type_create_hvector(static_cast<int>(layout.count), static_cast<int>(layout.block),
+                                static_cast<MPI_Aint>(layout.stride), MPI_BYTE, &type);
+    } else {
+        std::vector<int> lengths;
+        std::vector<MPI_Aint> offsets;
+        for (std::size_t i = 0; i < layout.pieces(); ++i) {
+            Layout::Piece p = layout.piece(i);
+            while (p.bytes > 0) {
+                const std::size_t n = std::min(p.bytes, longest);
+                lengths.push_back(static_cast<int>(n));
+                offsets.push_back(static_cast<MPI_Aint>(p.offset));
+                p.offset += n, p.bytes -= n;
+            }
+        }
+        MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE, &type);
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+}  // namespace fanlight::global

@@ -1,0 +1,170 @@
+#include "global/runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+
+#include "config/config.h"
+#include "global/handle.h"
+#include "global/local.h"
+#include "global/place.h"
+#include "global/segment.h"
+#include "global/team.h"
+#include "topology/cores.h"
+
+namespace fanlight::global {
+
+Runtime runtime;
+
+fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "Fanlight's global memory is not initialised"); }
+
+// A test of a receive that nobody answers looks at everything that the MPI library has under
+// way (src/collective/quiet.cpp says why not a probe).
+void let_progress() {
+    static std::mutex mutex;
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock || runtime.progress == MPI_REQUEST_NULL) return;
+    int flag = 0;
+    MPI_Test(&runtime.progress, &flag, MPI_STATUS_IGNORE);
+}
+
+namespace {
+
+void dead(const std::string& message) {
+    std::fprintf(stderr, "%s\n", message.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// The units that share memory, by the number of the first of them; FANLIGHT_NODE_UNITS makes
+// nodes of so many of a real one's.
+int own_node(MPI_Comm world) {
+    int rank = 0, node_rank = 0;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm node;
+    MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &node_rank);
+    if (const auto units = static_cast<int>(config().node_units); units > 0) {
+        MPI_Comm part;
+        MPI_Comm_split(node, node_rank / units, node_rank, &part);
+        MPI_Comm_free(&node);
+        node = part;
+    }
+    int first = rank;
+    MPI_Bcast(&first, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+    return first;
+}
+
+void find_places(MPI_Comm world, int size) {
+    Place own = own_place();
+    own.node = own_node(world);
+    runtime.places.resize(static_cast<std::size_t>(size));
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, runtime.places.data(), sizeof own, MPI_BYTE, world);
+    std::vector<int> firsts;
+    for (const Place& p : runtime.places) firsts.push_back(p.node);
+    std::ranges::sort(firsts);
+    firsts.erase(std::ranges::unique(firsts).begin(), firsts.end());
+    for (Place& p : runtime.places)
+        p.node = static_cast<int>(std::ranges::lower_bound(firsts, p.node) - firsts.begin());
+}
+
+// Who waits must know how many share the cores, and who lives.
+void prepare_waiting(MPI_Comm world, int rank, int size) {
+    struct Process {
+        std::int64_t pid;
+        std::uint64_t space;
+    } own{::getpid(), pid_namespace()};
+    std::vector<Process> processes(static_cast<std::size_t>(size));
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, processes.data(), sizeof own, MPI_BYTE, world);
+    std::vector<pid_t> watched, here;
+    int on_node = 0;
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+        const bool same_host = std::string_view(runtime.places[i].host) ==
+                               std::string_view(runtime.places[static_cast<std::size_t>(rank)].host);
+        const bool known = same_host && own.space != 0 && processes[i].space == own.space;
+        on_node += same_host;
+        watched.push_back(known ? static_cast<pid_t>(processes[i].pid) : 0);
+        if (known) here.push_back(watched.back());
+    }
+    runtime.waiter.emplace(on_node, Waiter::Hooks{let_progress, dead, {}}, usable_cores(here));
+    runtime.waiter->watch(watched, rank);
+}
+
+fanlight_code start() {
+    int up = 0, level = MPI_THREAD_SINGLE;
+    MPI_Initialized(&up);
+    if (!up) {
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+        runtime.finalizes = true;
+    } else {
+        MPI_Query_thread(&level);
+    }
+    runtime.several_threads = level == MPI_THREAD_MULTIPLE;
+    MPI_Comm world;
+    MPI_Comm_dup(MPI_COMM_WORLD, &world);
+    MPI_Comm_split(MPI_COMM_SELF, 0, 0, &runtime.progress_comm);
+    MPI_Irecv(nullptr, 0, MPI_BYTE, 0, 0, runtime.progress_comm, &runtime.progress);
+    int rank = 0, size = 0;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    find_places(world, size);
+    prepare_waiting(world, rank, size);
+    fanlight_code error = FANLIGHT_OK;
+    Team* const all = make_team(world, FANLIGHT_TEAM_ALL, error);
+    return all ? open_local_memory(*all) : error;
+}
+
+// What the program left is freed by rising number: units that share several segments or teams
+// meet in the same order.
+template <class T, class Free>
+void free_all(const Table<T>& table, Free&& act) {
+    std::vector<T*> left;
+    table.each([&](T* thing) { left.push_back(thing); });
+    std::ranges::sort(left, {}, [](const T* thing) { return thing->id; });
+    for (T* thing : left) act(thing);
+}
+
+}  // namespace
+}  // namespace fanlight::global
+
+using namespace fanlight::global;
+
+fanlight_code fanlight_init() {
+    if (runtime.users == 0) {
+        int over = 0;
+        MPI_Finalized(&over);
+        if (over) return fail(FANLIGHT_ERR_STATE, "MPI has been finalised");
+        if (const fanlight_code error = start()) return error;
+    }
+    ++runtime.users;
+    return FANLIGHT_OK;
+}
+
+fanlight_code fanlight_exit() {
+    if (!is_up()) return not_up();
+    if (--runtime.users > 0) return FANLIGHT_OK;
+    free_handles();
+    free_all(segments, [](Segment* s) {
+        if (s->team->notifications == s) return;
+        MPI_Barrier(s->team->comm);
+        release(s);
+    });
+    close_local_memory();
+    free_all(teams, [](Team* team) {
+        if (team->id != FANLIGHT_TEAM_ALL) free_team(*team);
+    });
+    Team* const all = teams.find(FANLIGHT_TEAM_ALL);
+    MPI_Barrier(all->comm);
+    free_team(*all);
+    MPI_Cancel(&runtime.progress);
+    MPI_Wait(&runtime.progress, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&runtime.progress_comm);
+    runtime.waiter.reset();
+    const bool finalizes = runtime.finalizes;
+    runtime.finalizes = false;
+    return finalizes ? mpi_code(MPI_Finalize(), "MPI_Finalize") : FANLIGHT_OK;
+}
+
+int fanlight_initialized() { return is_up(); }

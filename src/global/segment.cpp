@@ -1,0 +1,206 @@
+#include "global/segment.h"
+
+#include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "global/runtime.h"
+
+namespace fanlight::global {
+
+namespace {
+
+constexpr std::size_t line = 128;  // processors fetch lines in pairs
+
+// The windows' errors come back as codes; their one epoch begins.
+int open(MPI_Win win) {
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    return MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+}
+
+void close(MPI_Win& win) {
+    if (win == MPI_WIN_NULL) return;
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
+Segment* empty_segment(Team& team, std::int32_t id) {
+    auto* s = new Segment;
+    s->id = id;
+    s->units = static_cast<std::uint32_t>(team.size);
+    s->team = &team;
+    return s;
+}
+
+Part& own_part(Segment& s) { return s.parts[static_cast<std::size_t>(s.team->unit)]; }
+
+Segment* kept(Segment* s, fanlight_code error) {
+    if (error == FANLIGHT_OK) {
+        segments.put(s);
+        return s;
+    }
+    delete s;
+    return nullptr;
+}
+
+// From this length on every unit makes its own part, whose pages then lie on its own NUMA node;
+// shorter parts are in one piece that the node's first unit makes.
+constexpr std::size_t own_from = 65536;
+
+// Makes the node's parts and maps them.  All units of the team succeed, or none.
+fanlight_code map_parts(Segment& s, std::size_t reserved) {
+    Team& team = *s.team;
+    int rank = 0, size = 1;
+    MPI_Comm_rank(team.node, &rank);
+    MPI_Comm_size(team.node, &size);
+    const bool one_piece = reserved < own_from;
+    struct Name {
+        char text[64];
+    };
+    std::vector<Name> names(static_cast<std::size_t>(size));
+    std::error_code problem;
+    s.memory.resize(one_piece ? 1 : names.size());
+    const std::size_t mine = one_piece ? 0 : static_cast<std::size_t>(rank);
+    if (!one_piece || rank == 0) {
+        s.memory[mine] = fanlight::Segment::create(one_piece ? reserved * names.size() : reserved, problem);
+        const std::string& name = s.memory[mine].name();
+        name.copy(names[mine].text, sizeof(Name) - 1);
+    }
+    if (one_piece)
+        MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.node);
+    else
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.node);
+    for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
+        if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[i].text, problem);
+    int bad = problem ? 1 : 0, any = 0;
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm);
+    for (fanlight::Segment& piece : s.memory) piece.unlink();
+    if (bad) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, problem.message().c_str());
+    if (any) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
+    for (std::size_t u = 0; u < s.parts.size(); ++u) {
+        if (team.node_rank[u] < 0) continue;
+        const auto r = static_cast<std::size_t>(team.node_rank[u]);
+        auto* const base = reinterpret_cast<char*>(s.memory[one_piece ? 0 : r].bytes().data());
+        s.parts[u].address = base + (one_piece ? r * reserved : 0);
+    }
+    return FANLIGHT_OK;
+}
+
+fanlight_code open_window(Segment& s, void* address, std::size_t bytes) {
+    int error = MPI_Win_create(address, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, s.team->comm, &s.window);
+    if (error == MPI_SUCCESS) error = open(s.window);
+    return mpi_code(error, "MPI_Win_create");
+}
+
+}  // namespace
+
+Segment* allocate(Team& team, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code& error) {
+    Segment* const s = empty_segment(team, id);
+    const std::size_t unit = std::max(alignment, line);
+    const std::size_t reserved = (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
+    s->parts.assign(s->units, {nullptr, bytes});
+    error = map_parts(*s, reserved);
+    s->direct = team.one_node;
+    if (error == FANLIGHT_OK && !team.one_node) error = open_window(*s, own_part(*s).address, reserved);
+    return kept(s, error);
+}
+
+Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, fanlight_code& error) {
+    Segment* const s = empty_segment(team, id);
+    std::vector<std::uint64_t> sizes(s->units);
+    const std::uint64_t own = bytes;
+    MPI_Allgather(&own, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, team.comm);
+    for (const std::uint64_t size : sizes) s->parts.push_back({nullptr, size});
+    own_part(*s).address = static_cast<char*>(address);
+    s->direct = team.size == 1;
+    error = open_window(*s, address, bytes);
+    return kept(s, error);
+}
+
+void release(Segment* s) {
+    segments.take(s);
+    close(s->window);
+    delete s;
+}
+
+fanlight_code explain(fanlight_pointer p, std::size_t bytes) {
+    if (!is_up()) return not_up();
+    const Segment* const s = segments.find(p.segment);
+    if (!s) return fail(FANLIGHT_ERR_SEGMENT, "segment %d has been freed, or never was", p.segment);
+    if (p.unit < 0 || p.unit >= s->team->size)
+        return fail(FANLIGHT_ERR_UNIT, "unit %d is not in the segment's team, which has %d units", p.unit,
+                    s->team->size);
+    return fail(FANLIGHT_ERR_RANGE, "%zu bytes at offset %llu leave the %zu bytes that unit %d has in segment %d",
+                bytes, static_cast<unsigned long long>(p.offset), s->parts[static_cast<std::size_t>(p.unit)].bytes,
+                p.unit, p.segment);
+}
+
+}  // namespace fanlight::global
+
+using namespace fanlight::global;
+
+namespace {
+
+fanlight_code begin(fanlight_team id, fanlight_code own, std::int64_t value, Team*& team, Agreement& agreed) {
+    fanlight_code error = FANLIGHT_OK;
+    team = find_team(id, error);
+    if (!team) return error;
+    agreed = agree(team->comm, segments, own, value);
+    return agreed.code;
+}
+
+}  // namespace
+
+fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment, fanlight_pointer* pointer) {
+    fanlight_code error = FANLIGHT_OK;
+    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allocate: no place for the pointer");
+    if (alignment > 4096 || (alignment & (alignment - 1)))
+        error = fail(FANLIGHT_ERR_ARGUMENT, "an alignment of %zu is not a power of two up to 4096", alignment);
+    if (bytes > PTRDIFF_MAX / 2) error = fail(FANLIGHT_ERR_MEMORY, "%zu bytes are too many", bytes);
+    Team* team = nullptr;
+    Agreement agreed;
+    if ((error = begin(id, error, static_cast<std::int64_t>(bytes), team, agreed))) return error;
+    if (!agreed.same) return fail(FANLIGHT_ERR_ARGUMENT, "the units want different numbers of bytes");
+    if (!allocate(*team, agreed.id, bytes, alignment, error)) return error;
+    ++team->allocations;
+    *pointer = {0, agreed.id, 0};
+    return FANLIGHT_OK;
+}
+
+fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, fanlight_pointer* pointer) {
+    fanlight_code error = FANLIGHT_OK;
+    if (!pointer || (!address && bytes))
+        error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_register: no memory, or no place for the pointer");
+    Team* team = nullptr;
+    Agreement agreed;
+    if ((error = begin(id, error, 0, team, agreed))) return error;
+    if (!attach(*team, agreed.id, address, bytes, error)) return error;
+    ++team->allocations;
+    *pointer = {0, agreed.id, 0};
+    return FANLIGHT_OK;
+}
+
+fanlight_code fanlight_free(fanlight_pointer pointer) {
+    if (!is_up()) return not_up();
+    Segment* const s = segments.find(pointer.segment);
+    if (!s) return explain(pointer, 0);
+    if (s->own) return fail(FANLIGHT_ERR_SEGMENT, "segment %d was not allocated by the program", pointer.segment);
+    MPI_Barrier(s->team->comm);
+    --s->team->allocations;
+    release(s);
+    return FANLIGHT_OK;
+}
+
+void* fanlight_ptr(fanlight_pointer pointer) {
+    Target t;
+    return resolve(pointer, 0, t) == FANLIGHT_OK && t.direct() ? t.address() : nullptr;
+}
+
+fanlight_code fanlight_segment_team(fanlight_pointer pointer, fanlight_team* team) {
+    Target t;
+    if (const fanlight_code error = resolve({pointer.unit < 0 ? 0 : pointer.unit, pointer.segment, 0}, 0, t))
+        return error;
+    if (!team) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_segment_team: no place for the team");
+    *team = t.segment->team->id;
+    return FANLIGHT_OK;
+}

@@ -1,0 +1,57 @@
+// Things with numbers that all members of a team agree on: segments, teams.
+//
+// The lower 15 bits of a number are its slot in the table (DART's pointers have room for no
+// more), the rest says how often the slots have been gone through, so that the number of what
+// has been freed does not soon mean something else.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace fanlight::global {
+
+template <class T>
+class Table {
+public:
+    static constexpr std::int32_t slots = 1 << 15;
+
+    T* find(std::int32_t id) const {
+        if (id < 0) return nullptr;
+        T* const found = in_slot(id);
+        return found && found->id == id ? found : nullptr;
+    }
+    T* in_slot(std::int32_t id) const {
+        return entries_[static_cast<std::size_t>(id & (slots - 1))].load(std::memory_order_acquire);
+    }
+    void put(T* thing) {
+        slot(thing->id).store(thing, std::memory_order_release);
+        if (thing->id >= next_) next_ = thing->id == INT32_MAX ? 1 : thing->id + 1;
+    }
+    void take(const T* thing) { slot(thing->id).store(nullptr, std::memory_order_release); }
+
+    // The first number from `from` on whose slot is free; -1 where none is.  0 is never proposed:
+    // it is what all units have from the start.
+    std::int32_t propose(std::int32_t from) const {
+        std::int32_t id = from > next_ ? from : next_;
+        for (std::int32_t i = 0; i < slots; ++i) {
+            if ((id & (slots - 1)) != 0 && !in_slot(id)) return id;
+            id = id == INT32_MAX ? 1 : id + 1;
+        }
+        return -1;
+    }
+
+    template <class Do>
+    void each(Do&& act) const {
+        for (const std::atomic<T*>& entry : entries_)
+            if (T* thing = entry.load(std::memory_order_acquire)) act(thing);
+    }
+
+private:
+    std::atomic<T*>& slot(std::int32_t id) { return entries_[static_cast<std::size_t>(id & (slots - 1))]; }
+
+    std::array<std::atomic<T*>, slots> entries_{};
+    std::int32_t next_ = 1;
+};
+
+}  // namespace fanlight::global

@@ -1,0 +1,53 @@
+// Teams: a communicator, and which of its units share this unit's node.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "collective/mpi_header.h"
+#include "global/error.h"
+#include "global/table.h"
+
+namespace fanlight::global {
+
+struct Segment;
+
+struct Team {
+    std::int32_t id = -1;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm node = MPI_COMM_NULL;
+    int unit = 0, size = 0;
+    std::vector<int> world;      // the number in FANLIGHT_TEAM_ALL of each unit
+    std::vector<int> node_rank;  // in `node`; -1: on another node
+    bool one_node = true;
+    int allocations = 0;         // that the program has not freed yet
+
+    // Notifications: how many each unit has sent this one, in each unit's part of a segment that
+    // the team always has.  Row `unit` of a part has one writer, that unit.  The part's first
+    // word is the lock for long doubles (atomics.cpp).
+    static constexpr std::size_t counters_at = 128;
+    Segment* notifications = nullptr;
+    std::vector<std::uint64_t> sent, seen;  // [unit * FANLIGHT_NOTIFICATIONS + index]
+};
+
+inline constinit Table<Team> teams;
+
+// Null, and an error, where there is no such team.
+Team* find_team(fanlight_team, fanlight_code& error);
+
+// Makes a Team of a communicator, which is then its own.  Collective over it.
+Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error);
+fanlight_code free_team(Team&);
+
+// What all units of a team must agree on before they do something together: a number that is
+// free for all, whether all gave the same, and whether one of them cannot take part.
+struct Agreement {
+    std::int32_t id = -1;
+    bool same = true;
+    fanlight_code code = FANLIGHT_OK;  // OK, this unit's own error, or that another one has one
+};
+template <class T>
+Agreement agree(MPI_Comm comm, const Table<T>& table, fanlight_code own, std::int64_t value = 0);
+
+}  // namespace fanlight::global

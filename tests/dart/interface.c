@@ -1,0 +1,464 @@
+// Every function of the DART interface, on any number of units.
+#include "fanlight/dart.h"
+
+#include "check.h"
+
+#undef DO
+#define DO(call) CHECK((call) == DART_OK)
+#define BAD(call) CHECK((call) == DART_ERR_INVAL)
+
+static int me, units;
+
+static void barrier(void) { DO(dart_barrier(DART_TEAM_ALL)); }
+
+static dart_gptr_t at(dart_gptr_t p, int unit, uint64_t offset)
+{
+    DO(dart_gptr_setunit(&p, DART_TEAM_UNIT_ID(unit)));
+    DO(dart_gptr_incaddr(&p, (int64_t)offset));
+    return p;
+}
+
+static void groups_and_teams(void)
+{
+    dart_group_t g, h, both, none, parts[8];
+    DO(dart_group_create(&g));
+    for (int u = units - 1; u >= 0; u--)
+        DO(dart_group_addmember(g, DART_GLOBAL_UNIT_ID(u)));
+    DO(dart_group_clone(g, &h));
+    DO(dart_group_delmember(h, DART_GLOBAL_UNIT_ID(0)));
+    size_t size;
+    DO(dart_group_size(h, &size));
+    CHECK((int)size == units - 1);
+    int32_t is = 7;
+    DO(dart_group_ismember(h, DART_GLOBAL_UNIT_ID(0), &is));
+    CHECK(!is);
+    DO(dart_group_union(g, h, &both));
+    DO(dart_group_intersect(g, h, &none));
+    DO(dart_group_size(both, &size));
+    CHECK((int)size == units);
+    dart_global_unit_t members[64];
+    DO(dart_group_getmembers(none, members));
+    for (int i = 0; i < units - 1; i++)
+        CHECK(members[i].id == i + 1);
+    size_t n = 0, sum = 0;
+    DO(dart_group_split(g, 3, &n, parts));
+    CHECK((int)n == (units < 3 ? units : 3));
+    for (size_t i = 0; i < n; i++) {
+        DO(dart_group_size(parts[i], &size));
+        sum += size;
+        DO(dart_group_destroy(&parts[i]));
+    }
+    CHECK((int)sum == units);
+
+    // Without unit 0, and of that its first unit alone.
+    dart_team_t team = 5, copy = 5, single = 5;
+    DO(dart_team_create(DART_TEAM_ALL, h, &team));
+    CHECK((team == DART_TEAM_NULL) == (me == 0));
+    if (team != DART_TEAM_NULL) {
+        dart_team_unit_t mine;
+        dart_global_unit_t global;
+        DO(dart_team_myid(team, &mine));
+        CHECK(mine.id == me - 1);
+        DO(dart_team_unit_l2g(team, mine, &global));
+        CHECK(global.id == me);
+        DO(dart_team_unit_g2l(team, DART_GLOBAL_UNIT_ID(0), &mine));
+        CHECK(mine.id == DART_UNDEFINED_UNIT_ID);
+        DO(dart_team_clone(team, &copy));
+        DO(dart_team_size(copy, &size));
+        CHECK((int)size == units - 1 && copy != team);
+        DO(dart_barrier(copy));
+        dart_group_t of, one;
+        DO(dart_team_get_group(team, &of));
+        DO(dart_group_size(of, &size));
+        CHECK((int)size == units - 1);
+        DO(dart_group_create(&one));
+        DO(dart_group_addmember(one, DART_GLOBAL_UNIT_ID(1)));
+        DO(dart_team_create(team, one, &single));
+        CHECK((single != DART_TEAM_NULL) == (me == 1));
+        if (me == 1)
+            DO(dart_team_destroy(&single));
+        DO(dart_group_destroy(&of));
+        DO(dart_group_destroy(&one));
+        DO(dart_team_destroy(&copy));
+        dart_team_t gone = team;
+        DO(dart_team_destroy(&team));
+        BAD(dart_barrier(gone));
+    }
+    DO(dart_group_destroy(&g));
+    DO(dart_group_destroy(&h));
+    DO(dart_group_destroy(&both));
+    DO(dart_group_destroy(&none));
+    CHECK(g == DART_GROUP_NULL);
+    BAD(dart_team_size(1234, &size));
+    DO(dart_size(&size));
+    CHECK((int)size == units);
+}
+
+static void memory(void)
+{
+    dart_gptr_t p, local, null = DART_GPTR_NULL;
+    CHECK(DART_GPTR_ISNULL(null) && sizeof p == 16);
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 100, DART_TYPE_INT, &p));
+    CHECK(p.unitid == 0 && p.teamid == DART_TEAM_ALL && p.segid != DART_SEGMENT_LOCAL);
+    int *own;
+    DO(dart_gptr_getaddr(at(p, me, 0), (void **)&own));
+    void *other;
+    DO(dart_gptr_getaddr(at(p, (me + 1) % units, 0), &other));
+    CHECK(own && (units == 1 || !other));
+    dart_gptr_t q = at(p, me, 0);
+    DO(dart_gptr_setaddr(&q, own + 10));
+    CHECK(q.addr_or_offs.offset == 40);
+    uint16_t flags = 0;
+    DO(dart_gptr_setflags(&q, 0x1234));
+    DO(dart_gptr_getflags(q, &flags));
+    CHECK(flags == 0x1234 && q.flags == 0x34);
+
+    // Strided, indexed, and one into the other.
+    dart_datatype_t column, list, custom;
+    DO(dart_type_create_strided(DART_TYPE_INT, 10, 1, &column));
+    size_t lengths[2] = {2, 3}, offsets[2] = {50, 3};
+    DO(dart_type_create_indexed(DART_TYPE_INT, 2, lengths, offsets, &list));
+    for (int i = 0; i < 100; i++)
+        own[i] = 1000 * me + i;
+    barrier();
+    int right = (me + 1) % units, buffer[100];
+    DO(dart_get_blocking(buffer, at(p, right, 4 * 7), 10, column, DART_TYPE_INT));
+    for (int i = 0; i < 10; i++)
+        CHECK(buffer[i] == 1000 * right + 10 * i + 7);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 5, list, DART_TYPE_INT));
+    CHECK(buffer[0] == 1000 * right + 50 && buffer[1] == 1000 * right + 51 && buffer[4] == 1000 * right + 5);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 10, column, list));
+    CHECK(buffer[50] == 1000 * right && buffer[51] == 1000 * right + 10 && buffer[3] == 1000 * right + 20);
+    BAD(dart_get_blocking(buffer, p, 4, list, DART_TYPE_INT));
+    BAD(dart_get_blocking(buffer, p, 4, DART_TYPE_INT, DART_TYPE_FLOAT));
+    BAD(dart_get_blocking(buffer, at(p, 0, 0), 101, DART_TYPE_INT, DART_TYPE_INT));
+    BAD(dart_get_blocking(buffer, at(p, units, 0), 1, DART_TYPE_INT, DART_TYPE_INT));
+    barrier();
+    DO(dart_type_destroy(&column));
+    DO(dart_type_destroy(&list));
+    BAD(dart_type_destroy(&list));
+    DO(dart_type_create_custom(12, &custom));
+    DO(dart_put_blocking(at(p, right, 0), buffer, 3, custom, custom));
+    DO(dart_type_destroy(&custom));
+
+    int v = 77 + me, got = 0;
+    DO(dart_put_blocking(at(p, right, 0), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_put(at(p, right, 4), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_flush(at(p, right, 0)));
+    DO(dart_flush_local(at(p, right, 0)));
+    DO(dart_flush_all(p));
+    DO(dart_flush_local_all(p));
+    dart_handle_t hs[4], stale;
+    int32_t done = 0;
+    DO(dart_put_handle(at(p, right, 8), &v, 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    DO(dart_put_handle(at(p, right, 12), &v, 1, DART_TYPE_INT, DART_TYPE_INT, &hs[1]));
+    hs[2] = DART_HANDLE_NULL;
+    DO(dart_waitall(hs, 3));
+    DO(dart_get_handle(&got, at(p, right, 8), 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    stale = hs[0];
+    while (!done)
+        DO(dart_test(&hs[0], &done));
+    CHECK(got == v && hs[0] == DART_HANDLE_NULL);
+    BAD(dart_wait(&stale));
+    DO(dart_wait(&hs[0]));
+    DO(dart_get_handle(&got, at(p, right, 8), 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    DO(dart_wait_local(&hs[0]));
+    DO(dart_get_handle(&got, at(p, right, 8), 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    DO(dart_waitall_local(hs, 1));
+    DO(dart_put_handle(at(p, right, 16), &v, 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    DO(dart_handle_free(&hs[0]));
+    DO(dart_put_handle(at(p, right, 16), &v, 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    for (done = 0; !done;)
+        DO(dart_testall(hs, 1, &done));
+    DO(dart_get_handle(&got, at(p, right, 16), 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
+    for (done = 0; !done;)
+        DO(dart_testall_local(hs, 1, &done));
+    DO(dart_test_local(&hs[0], &done));
+    barrier();
+    int left = (me + units - 1) % units;
+    for (int i = 0; i < 5; i++)
+        CHECK(own[i] == 77 + left);
+    barrier();
+
+    // Atomics.
+    memset(own, 0, 400);
+    barrier();
+    for (int i = 0; i < 20; i++) {
+        int one[2] = {1, 10}, before;
+        DO(dart_accumulate(at(p, i % units, 0), one, 2, DART_TYPE_INT, DART_OP_SUM));
+        DO(dart_accumulate_blocking_local(at(p, i % units, 0), one, 1, DART_TYPE_INT, DART_OP_SUM));
+        DO(dart_fetch_and_op(at(p, i % units, 0), one, &before, DART_TYPE_INT, DART_OP_SUM));
+    }
+    DO(dart_flush_all(p));
+    barrier();
+    int sums[2] = {own[0], own[1]}, total[2];
+    DO(dart_allreduce(sums, total, 2, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
+    CHECK(total[0] == 60 * units && total[1] == 200 * units);
+    BAD(dart_accumulate(p, sums, 1, DART_TYPE_INT, DART_OP_MINMAX));
+    barrier();
+    own[0] = 5;
+    int compare = 5, wanted = 6, before = 0;
+    DO(dart_compare_and_swap(at(p, me, 0), &wanted, &compare, &before, DART_TYPE_INT));
+    CHECK(before == 5 && own[0] == 6);
+    BAD(dart_compare_and_swap(at(p, me, 0), &wanted, &compare, &before, DART_TYPE_FLOAT));
+    barrier();
+    DO(dart_team_memfree(p));
+    BAD(dart_team_memfree(p));
+    BAD(dart_put_blocking(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_team_memfree(null));
+
+    DO(dart_memalloc(10, DART_TYPE_DOUBLE, &local));
+    CHECK(local.segid == DART_SEGMENT_LOCAL && local.unitid == me);
+    DO(dart_memfree(local));
+    BAD(dart_memfree(local));
+
+    double mine[8] = {me};
+    DO(dart_team_memregister_aligned(DART_TEAM_ALL, 8, DART_TYPE_DOUBLE, mine, &p));
+    DO(dart_team_memregister(DART_TEAM_ALL, (size_t)me % 3, DART_TYPE_DOUBLE, mine, &q));
+    barrier();
+    double theirs = -1;
+    DO(dart_get_blocking(&theirs, at(p, right, 0), 1, DART_TYPE_DOUBLE, DART_TYPE_DOUBLE));
+    CHECK(theirs == right);
+    barrier();
+    DO(dart_team_memderegister(q));
+    DO(dart_team_memderegister(p));
+
+    dart_allocator_t pool;
+    DO(dart_allocator_new(1024, DART_TEAM_ALL, &pool));
+    DO(dart_allocator_alloc(16, DART_TYPE_INT, &p, pool));
+    CHECK(p.unitid == me);
+    CHECK(dart_allocator_alloc(1000, DART_TYPE_INT, &q, pool) == DART_ERR_OTHER);
+    DO(dart_put_blocking(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    q = p;
+    DO(dart_allocator_free(&p, pool));
+    CHECK(DART_GPTR_ISNULL(p));
+    BAD(dart_allocator_free(&q, pool));
+    barrier();
+    DO(dart_allocator_destroy(&pool));
+}
+
+static void largest(const void *in, void *inout, size_t n, void *limit)
+{
+    const int *a = in;
+    int *b = inout;
+    for (size_t i = 0; i < n; i++)
+        if (a[i] > b[i] && a[i] <= *(int *)limit)
+            b[i] = a[i];
+}
+
+typedef struct { double value; int unit; } Place;
+static void best(const void *in, void *inout, size_t n, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < n; i++)
+        if (((const Place *)in)[i].value > ((Place *)inout)[i].value)
+            ((Place *)inout)[i] = ((const Place *)in)[i];
+}
+
+static void messages(void)
+{
+    int in[64], out[64];
+    for (int root = 0; root < units; root++) {
+        in[0] = me == root ? 42 + root : 0;
+        DO(dart_bcast(in, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(root), DART_TEAM_ALL));
+        CHECK(in[0] == 42 + root);
+        in[0] = me;
+        DO(dart_gather(in, out, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(root), DART_TEAM_ALL));
+        for (int u = 0; me == root && u < units; u++)
+            CHECK(out[u] == u);
+        for (int u = 0; u < units; u++)
+            in[u] = 3 * u;
+        DO(dart_scatter(in, out, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(root), DART_TEAM_ALL));
+        CHECK(out[0] == 3 * me);
+        in[0] = me + 1;
+        DO(dart_reduce(in, out, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_UNIT_ID(root), DART_TEAM_ALL));
+        CHECK(me != root || out[0] == units * (units + 1) / 2);
+    }
+    BAD(dart_bcast(in, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(units), DART_TEAM_ALL));
+    in[0] = 7 * me;
+    DO(dart_allgather(in, out, 1, DART_TYPE_INT, DART_TEAM_ALL));
+    size_t counts[64], starts[64], send_starts[64], zero[64] = {0};
+    for (int u = 0; u < units; u++) {
+        CHECK(out[u] == 7 * u);
+        counts[u] = 1;
+        starts[u] = (size_t)(units - 1 - u);
+        send_starts[u] = (size_t)u;
+    }
+    DO(dart_allgatherv(in, 1, DART_TYPE_INT, out, counts, starts, DART_TEAM_ALL));
+    for (int u = 0; u < units; u++)
+        CHECK(out[units - 1 - u] == 7 * u);
+    for (int u = 0; u < units; u++)
+        in[u] = 100 * me + u;
+    DO(dart_alltoall(in, out, 1, DART_TYPE_INT, DART_TEAM_ALL));
+    for (int u = 0; u < units; u++)
+        CHECK(out[u] == 100 * u + me);
+    DO(dart_alltoallv(in, out, counts, send_starts, counts, starts, DART_TYPE_INT, DART_TEAM_ALL));
+    for (int u = 0; u < units; u++)
+        CHECK(out[units - 1 - u] == 100 * u + me);
+    (void)zero;
+    in[0] = 1;
+    DO(dart_exscan(in, out, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
+    CHECK(me == 0 || out[0] == me);
+
+    int limit = units / 2, mine = me, result = -1;
+    dart_operation_t op;
+    DO(dart_op_create(largest, &limit, true, DART_TYPE_INT, false, &op));
+    mine = me <= limit ? me : -1;
+    DO(dart_allreduce(&mine, &result, 1, DART_TYPE_INT, op, DART_TEAM_ALL));
+    CHECK(result == (limit < units ? limit : units - 1));
+    DO(dart_op_destroy(&op));
+    CHECK(op == DART_OP_UNDEFINED);
+    dart_datatype_t place;
+    DO(dart_type_create_custom(sizeof(Place), &place));
+    DO(dart_op_create(best, NULL, true, place, true, &op));
+    Place p = {(me * 7) % units, me}, q;
+    memset(&q, 0, sizeof q);
+    DO(dart_allreduce(&p, &q, 1, place, op, DART_TEAM_ALL));
+    CHECK((q.unit * 7) % units == (int)q.value);
+    DO(dart_op_destroy(&op));
+    DO(dart_type_destroy(&place));
+    double pair[2] = {me, 10 + me}, both[2];
+    DO(dart_allreduce(pair, both, 2, DART_TYPE_DOUBLE, DART_OP_MINMAX, DART_TEAM_ALL));
+    CHECK(both[DART_OP_MINMAX_MIN] == 0 && both[DART_OP_MINMAX_MAX] == 9 + units);
+    BAD(dart_allreduce(pair, both, 1, DART_TYPE_DOUBLE, DART_OP_MINMAX, DART_TEAM_ALL));
+    BAD(dart_allreduce(pair, both, 2, DART_TYPE_DOUBLE, DART_OP_BAND, DART_TEAM_ALL));
+
+    int right = (me + 1) % units, left = (me + units - 1) % units, got = -1;
+    DO(dart_sendrecv(&me, 1, DART_TYPE_INT, 3, DART_GLOBAL_UNIT_ID(right), &got, 1, DART_TYPE_INT, 3,
+                     DART_GLOBAL_UNIT_ID(left)));
+    CHECK(got == left);
+    if (units > 1) {
+        if (me % 2 == 0 && me + 1 < units)
+            DO(dart_send(&me, 1, DART_TYPE_INT, 4, DART_GLOBAL_UNIT_ID(me + 1)));
+        if (me % 2 == 1) {
+            DO(dart_recv(&got, 1, DART_TYPE_INT, 4, DART_GLOBAL_UNIT_ID(me - 1)));
+            CHECK(got == me - 1);
+        }
+    }
+}
+
+static void locks(void)
+{
+    dart_lock_t lock = DART_LOCK_NULL;
+    CHECK(!dart_lock_initialized(lock));
+    DO(dart_team_lock_init(DART_TEAM_ALL, &lock));
+    CHECK(dart_lock_initialized(lock));
+    dart_gptr_t p;
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, DART_TYPE_INT, &p));
+    for (int i = 0; i < 50; i++) {
+        int32_t got = 0;
+        int n;
+        while (i % 2 && !got)
+            DO(dart_lock_try_acquire(lock, &got));
+        if (!got)
+            DO(dart_lock_acquire(lock));
+        DO(dart_get_blocking(&n, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+        n++;
+        DO(dart_put_blocking(p, &n, 1, DART_TYPE_INT, DART_TYPE_INT));
+        DO(dart_lock_release(lock));
+    }
+    BAD(dart_lock_release(lock));
+    barrier();
+    int n;
+    DO(dart_get_blocking(&n, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+    CHECK(n == 50 * units);
+    barrier();
+    DO(dart_team_lock_destroy(&lock));
+    DO(dart_team_memfree(p));
+}
+
+static void locality(void)
+{
+    dart_domain_locality_t *all, *copy, *found, *split, *fresh;
+    DO(dart_domain_team_locality(DART_TEAM_ALL, ".", &all));
+    CHECK(all->scope == DART_LOCALITY_SCOPE_GLOBAL && all->num_units == units && all->num_nodes >= 1);
+    dart_unit_locality_t *mine;
+    DO(dart_unit_locality(DART_TEAM_ALL, me, &mine));
+    CHECK(mine->unit.id == me && mine->hwinfo.num_scopes == 4 && strlen(mine->hwinfo.host) > 0);
+    BAD(dart_unit_locality(DART_TEAM_ALL, units, &mine));
+    DO(dart_domain_find(all, mine->domain_tag, &found));
+    CHECK(found->scope == DART_LOCALITY_SCOPE_UNIT && found->num_units == 1 && found->unit_ids[0].id == me);
+    CHECK(dart_domain_find(all, ".99", &found) == DART_ERR_NOTFOUND);
+    int n;
+    char **tags;
+    dart_domain_locality_t **domains;
+    DO(dart_domain_scope_tags(all, DART_LOCALITY_SCOPE_UNIT, &n, &tags));
+    CHECK(n == units);
+    DO(dart_domain_scope_domains(all, DART_LOCALITY_SCOPE_NODE, &n, &domains));
+    CHECK(n == all->num_nodes && domains[0]->parent == all);
+    free(domains);
+    DO(dart_domain_clone(all, &copy));
+    CHECK(copy->num_units == units && copy->children[0] != all->children[0]);
+    const char *first[1] = {tags[0]};
+    DO(dart_domain_exclude(copy, 1, first));
+    CHECK(copy->num_units == units - 1);
+    DO(dart_domain_assign(copy, all));
+    DO(dart_domain_select(copy, 1, first));
+    CHECK(copy->num_units == 1);
+    DO(dart_domain_assign(copy, all));
+    char group[DART_LOCALITY_DOMAIN_TAG_MAX_SIZE];
+    DO(dart_domain_group(copy, 1, first, group));
+    DO(dart_domain_find(copy, group, &found));
+    CHECK(found->scope == DART_LOCALITY_SCOPE_GROUP && found->num_units == 1 && copy->num_units == units);
+    DO(dart_domain_move_subdomain(found, copy, 0));
+    CHECK(strcmp(found->domain_tag, ".0") == 0 && found->parent == copy);
+    BAD(dart_domain_move_subdomain(found, found->children[0], 0));
+    DO(dart_domain_create(&fresh));
+    DO(dart_domain_add_subdomain(copy, fresh, 1));
+    CHECK(copy->children[1] == fresh && strcmp(fresh->domain_tag, ".1") == 0);
+    DO(dart_domain_create(&split));
+    DO(dart_domain_split_scope(all, DART_LOCALITY_SCOPE_UNIT, 2, split));
+    CHECK(split->num_domains == (units < 2 ? units : 2) && split->num_units == units);
+    dart_group_t everybody, parts[8];
+    size_t nout = 0, size = 0, sum = 0;
+    DO(dart_team_get_group(DART_TEAM_ALL, &everybody));
+    DO(dart_group_locality_split(everybody, all, DART_LOCALITY_SCOPE_UNIT, 8, &nout, parts));
+    for (size_t i = 0; i < nout; i++) {
+        DO(dart_group_size(parts[i], &size));
+        sum += size;
+        DO(dart_group_destroy(&parts[i]));
+    }
+    CHECK((int)sum == units);
+    DO(dart_group_destroy(&everybody));
+    DO(dart_domain_destroy(split));
+    DO(dart_domain_destroy(copy));
+    free(tags);
+    dart_team_t team;
+    DO(dart_team_clone(DART_TEAM_ALL, &team));
+    BAD(dart_unit_locality(team, 0, &mine));
+    DO(dart_team_locality_init(team));
+    DO(dart_unit_locality(team, 0, &mine));
+    DO(dart_team_locality_finalize(team));
+    DO(dart_team_destroy(&team));
+}
+
+int main(int argc, char **argv)
+{
+    size_t size = 0;
+    CHECK(!dart_initialized());
+    CHECK(dart_barrier(DART_TEAM_ALL) == DART_ERR_NOTINIT);
+    CHECK(dart_size(&size) == DART_ERR_NOTINIT);
+    dart_thread_support_level_t threads;
+    DO(dart_init_thread(&argc, &argv, &threads));
+    CHECK(threads == DART_THREAD_MULTIPLE && dart_initialized());
+    BAD(dart_init(&argc, &argv));
+    dart_global_unit_t unit;
+    DO(dart_myid(&unit));
+    DO(dart_size(&size));
+    check_unit = me = unit.id;
+    units = (int)size;
+    dart_config_t *config;
+    dart_config(&config);
+    CHECK(config->log_enabled);
+    groups_and_teams();
+    memory();
+    messages();
+    locks();
+    locality();
+    barrier();
+    DO(dart_exit());
+    CHECK(!dart_initialized() && dart_exit() == DART_ERR_NOTINIT);
+    if (me == 0)
+        printf("ok\n");
+    return 0;
+}
