@@ -57,6 +57,8 @@ std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::s
     return all;
 }
 
+// alltoallv's ranks know their own lengths alone, and cannot compute the others' schedules: it is
+// for the shared transport.
 template <class Check>
 void for_all(int most, Check&& check) {
     for (const Algorithm& a : algorithms())
@@ -64,7 +66,7 @@ void for_all(int most, Check&& check) {
             std::vector<int> members(static_cast<std::size_t>(size));
             for (int i = 0; i < size; ++i) members[static_cast<std::size_t>(i)] = 100 + 3 * i;
             for (const Problem& p : problems(a, size, {1, 33}))
-                if (restriction(a, p).empty()) check(a, p, members);
+                if (a.operation != Operation::alltoallv && restriction(a, p).empty()) check(a, p, members);
         }
 }
 
