@@ -153,8 +153,6 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
-    const Block own = p.block(p.rank);
-    const bool root = p.rank == p.root;
     const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
     const bool exchange_v = p.operation == Operation::alltoallv;
     const Problem known = problem_at(p, p.rank);
