@@ -15,7 +15,7 @@ NOT_STARTED = {"gatherv", "scatterv"}
 def test_requests(mpi, ranks, plain):
     if ranks not in (2, 3) and mpi not in (MPICH, OPENMPI):
         pytest.skip("two numbers of ranks are enough")
-    result = run(mpi, ranks, "requests", preload=not plain).must_be_ok()
+    result = run(mpi, ranks, "requests" + (" plain" if plain else ""), preload=not plain).must_be_ok()
     if not plain and ranks > 1:
         for operation in ("ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "igather", "iscan", "iscatter"):
             assert result.report.calls(operation) >= 60 * ranks, f"{operation}\n{result}"
