@@ -59,8 +59,7 @@ void say_once(const std::string& message) {
     if (!said.exchange(true)) say(message);
 }
 
-Segment make_segment(int size, Offer& offer) {
-    const std::size_t bytes = Group::segment_bytes(size);
+Segment make_segment(int size, std::size_t bytes, Offer& offer) {
     if (!budget::take(bytes)) {
         offer.reason = static_cast<std::int64_t>(Reason::budget);
         verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + megabytes(config().shared_memory) + ") is used up: a communicator of " +
@@ -80,8 +79,7 @@ Segment make_segment(int size, Offer& offer) {
     return segment;
 }
 
-Segment open_segment(const Offer& offer, int size, Reason& reason) {
-    const std::size_t bytes = Group::segment_bytes(size);
+Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason) {
     if (!budget::take(bytes)) {
         reason = Reason::budget;
         return {};
@@ -145,12 +143,14 @@ Sharing sharing(const std::vector<Presence>& all) {
 }
 
 // What all ranks of a communicator share a node for; null, and why, where they do not.
-std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason) {
+std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
+                                   SharedLanes::Room room = SharedLanes::Room::many) {
+    const std::size_t bytes = Group::segment_bytes(size, room);
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
     Segment segment;
     offer.settings = hash_of_settings();
-    if (rank == 0) segment = make_segment(size, offer);
+    if (rank == 0) segment = make_segment(size, bytes, offer);
     const std::uint64_t own_settings = offer.settings;
     mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
     if (offer.segment[0] == 0) {
@@ -160,12 +160,12 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
 
     // 2. The others open it: whoever can is on the same node.  All tell how it went.
     Reason mine = Reason::none;
-    if (rank != 0) segment = open_segment(offer, size, mine);
+    if (rank != 0) segment = open_segment(offer, bytes, mine);
     if (own_settings != offer.settings) mine = Reason::settings_differ;
 
     std::unique_ptr<CopySpeed> speed;
     if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        speed = std::make_unique<CopySpeed>(SharedLanes(segment.bytes().data(), size), rank);
+        speed = std::make_unique<CopySpeed>(SharedLanes(segment.bytes().data(), size, room), rank);
     if (config().single_copy != "off") let_others_read();
 
     volatile std::uint64_t token = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uint64_t>(&token);
@@ -184,7 +184,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     for (const Presence& p : all)
         if (reason == Reason::none) reason = static_cast<Reason>(p.reason);
     if (reason != Reason::none) {
-        if (segment) budget::give_back(Group::segment_bytes(size));
+        if (segment) budget::give_back(bytes);
         if (reason != Reason::several_nodes)
             verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
                                  to_string(reason); }, rank);
@@ -201,9 +201,8 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     agreed = {least[0] != 0, -least[1], least[2]};
 
     std::unique_ptr<SharedGroup> group;
-    const std::size_t bytes = segment.bytes().size();
     try {
-        group = std::make_unique<SharedGroup>(std::move(segment), rank, size, agreed);
+        group = std::make_unique<SharedGroup>(std::move(segment), rank, size, agreed, room);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);
@@ -259,7 +258,26 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, std::
     return std::make_unique<Serving>(comm, std::move(map), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
 }
 
+std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
+                                             const Sharing& sharing) {
+    const bool crowded = shared->group.oversubscribed();
+    return std::make_unique<Serving>(comm, NodeMap(std::vector<int>(static_cast<std::size_t>(size), 0)),
+                                     std::move(shared), rank, sharing, crowded, sharing.single_copy);
+}
+
 }  // namespace
+
+std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room room,
+                                          Reason& reason) {
+    reason = Reason::several_nodes;
+    if (!blocking.on_one_node()) return nullptr;
+    Sharing sharing;
+    auto shared = share(comm, rank, size, sharing, reason, room);
+    if (!shared) return nullptr;
+    auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing);
+    serving->shared_memory_alone = true;
+    return serving;
+}
 
 std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
     std::vector<int> pretended;
@@ -270,11 +288,8 @@ std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& rea
     }
     if (pretended.empty()) {
         Sharing sharing;
-        if (auto shared = share(comm, rank, size, sharing, reason)) {
-            const bool crowded = shared->group.oversubscribed();
-            return std::make_unique<Serving>(comm, NodeMap(std::vector<int>(static_cast<std::size_t>(size), 0)),
-                                             std::move(shared), rank, sharing, crowded, sharing.single_copy);
-        }
+        if (auto shared = share(comm, rank, size, sharing, reason))
+            return serving_on_one_node(comm, rank, size, std::move(shared), sharing);
         if (reason != Reason::several_nodes) return nullptr;
     }
     return activate_nodes(comm, rank, size, pretended, reason);

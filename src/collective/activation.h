@@ -12,4 +12,9 @@ namespace fanlight {
 // All ranks of `comm` call it together; all get one, or none and the same reason.
 std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason);
 
+// For operations that are under way while their ranks do other things, of a communicator that
+// `blocking` serves: in shared memory alone.
+std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room,
+                                          Reason& reason);
+
 }  // namespace fanlight

@@ -11,7 +11,7 @@ const Decision* barrier(Call& call) {
     if (!last.decision) last.decision = &s->decide({.operation = Operation::barrier});
     const Decision& d = *last.decision;
     if (!d.algorithm) return call.pass(d.reason);
-    s->run(d, nullptr, nullptr, nullptr);
+    call.run(*s, d, nullptr, nullptr, nullptr);
     return &d;
 }
 
@@ -22,7 +22,7 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
     if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, buffer, buffer, nullptr);
+        call.run(*s, d, buffer, buffer, nullptr);
         return &d;
     }
 
@@ -34,14 +34,16 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
         last = {.decision = &d, .count = count, .datatype = handle, .root = root};
     if (!d.algorithm) return call.pass(d.reason);
     if (e.datatype->packed) {
-        s->run(d, buffer, buffer, nullptr);
+        call.run(*s, d, buffer, buffer, nullptr);
         return &d;
     }
     const Trim trim{s->workspace};
-    const PackedOutput output(e, s->workspace);
-    if (s->rank == root) pack(*e.datatype, buffer, static_cast<std::size_t>(count), output.bytes());
-    s->run(d, output.bytes(), output.bytes(), nullptr);
-    if (s->rank != root) output.finish();
+    const PackedOutput output(e, call, *s);
+    const bool is_root = s->rank == root;
+    if (is_root) pack(*e.datatype, buffer, static_cast<std::size_t>(count), output.bytes());
+    call.run(*s, d, output.bytes(), output.bytes(), nullptr, [=] {
+        if (!is_root) output.finish();
+    });
     return &d;
 }
 

@@ -38,7 +38,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
         ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, send, receive, nullptr);
+        call.run(*s, d, send, receive, nullptr);
         return &d;
     }
 
@@ -58,14 +58,13 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!d.algorithm) return call.pass(d.reason);
 
     const Trim trim{s->workspace};
-    const PackedOutput output(all, s->workspace);
+    const PackedOutput output(all, call, *s);
     std::byte* const own_block = output.bytes() + static_cast<std::size_t>(s->rank) * bytes;
     const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, s->workspace);
+    if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (output.is_copy())
         pack(*all.datatype, all.at(s->rank * receive_count), static_cast<std::size_t>(receive_count), own_block);
-    s->run(d, input, output.bytes(), nullptr);
-    output.finish();
+    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
 
@@ -80,7 +79,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
                 : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, send, is_root ? receive : nullptr, nullptr);
+        call.run(*s, d, send, is_root ? receive : nullptr, nullptr);
         return &d;
     }
 
@@ -106,17 +105,16 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
 
     const Trim trim{s->workspace};
     if (!is_root) {
-        s->run(d, packed_input(own, s->workspace), nullptr, nullptr);
+        call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
         return &d;
     }
-    const PackedOutput output(all, s->workspace);
+    const PackedOutput output(all, call, *s);
     std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * bytes;
     const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, s->workspace);
+    if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (output.is_copy())
         pack(*all.datatype, all.at(root * receive_count), static_cast<std::size_t>(receive_count), own_block);
-    s->run(d, input, output.bytes(), nullptr);
-    output.finish();
+    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
 
@@ -131,7 +129,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
                 : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, is_root ? send : nullptr, receive, nullptr);
+        call.run(*s, d, is_root ? send : nullptr, receive, nullptr);
         return &d;
     }
 
@@ -156,15 +154,14 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!d.algorithm) return call.pass(d.reason);
 
     const Trim trim{s->workspace};
-    const std::byte* input = is_root ? packed_input(all, s->workspace) : nullptr;
+    const std::byte* input = is_root ? packed_input(all, call.workspace(*s)) : nullptr;
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        s->run(d, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
+        call.run(*s, d, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
         return &d;
     }
-    const PackedOutput output(own, s->workspace);
-    s->run(d, input, output.bytes(), nullptr);
-    output.finish();
+    const PackedOutput output(own, call, *s);
+    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
 
@@ -177,7 +174,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
         ordinary(receive) && send != receive) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, send, receive, nullptr);
+        call.run(*s, d, send, receive, nullptr);
         return &d;
     }
 
@@ -196,10 +193,9 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     if (!d.algorithm) return call.pass(d.reason);
 
     const Trim trim{s->workspace};
-    const std::byte* input = in_place ? packed_copy(to, s->workspace) : packed_input(from, s->workspace);
-    const PackedOutput output(to, s->workspace);
-    s->run(d, input, output.bytes(), nullptr);
-    output.finish();
+    const std::byte* input = in_place ? packed_copy(to, call.workspace(*s)) : packed_input(from, call.workspace(*s));
+    const PackedOutput output(to, call, *s);
+    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
 

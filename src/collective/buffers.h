@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "collective/call.h"
 #include "collective/datatype.h"
 #include "collective/mpi_header.h"
 #include "collective/workspace.h"
@@ -69,10 +70,12 @@ inline std::byte* packed_copy(const Elements& e, Workspace& workspace) {
 // Where packed bytes are to be written, and then brought to their place.
 class PackedOutput {
 public:
-    PackedOutput(const Elements& e, Workspace& workspace)
+    PackedOutput(const Elements& e, Call& call, Serving& s)
         : elements_(e),
           packed_(e.datatype->packed ? static_cast<std::byte*>(const_cast<void*>(e.memory))
-                                     : workspace.get(Workspace::output, e.bytes())) {}
+                                     : call.workspace(s).get(Workspace::output, e.bytes())) {
+        if (is_copy()) elements_.datatype = call.kept(e.datatype);
+    }
     std::byte* bytes() const { return packed_; }
     bool is_copy() const { return !elements_.datatype->packed; }
     void finish() const {

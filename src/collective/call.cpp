@@ -4,6 +4,13 @@
 
 namespace fanlight {
 
+Serving* Call::starting() {
+    std::shared_ptr<Serving> serving = initialises_ ? communicator_->initialising(reason_) : communicator_->starting(reason_);
+    if (!serving) return nullptr;
+    begun_ = initialises_ ? persistent_ = new Persistent(std::move(serving)) : new Started(std::move(serving));
+    return begun_->serving.get();
+}
+
 void Call::record(const Decision& decision) const {
     report::call(operation_, decision.bytes, decision.algorithm->name.data(), Reason::none, report::now_ns() - started_);
 }

@@ -4,29 +4,85 @@
 //   Call call("bcast", comm);
 //   if (const Decision* d = bcast(call, buffer, count, datatype, root)) return call.served(*d);
 //   return call.passed(next(buffer, count, datatype, root, comm), [&] { return bytes; });
+//
+// With a request it is a non-blocking one, which the same functions start, or a persistent one,
+// which they initialise, and prepare again where buffers have to be packed at each start.
 #pragma once
+
+#include <utility>
+#include <vector>
 
 #include "collective/communicator.h"
 #include "collective/mpi_header.h"
 #include "collective/reason.h"
 #include "collective/report.h"
+#include "collective/requests.h"
 #include "collective/serving.h"
 
 namespace fanlight {
 
 class Call {
 public:
-    Call(const char* operation, MPI_Comm comm) : operation_(operation), comm_(comm) {
+    Call(const char* operation, MPI_Comm comm, MPI_Request* request = nullptr)
+        : operation_(operation), comm_(comm), request_(request) {
         if (report::on()) [[unlikely]] started_ = report::now_ns();
         communicator_ = communicators::find(comm);
     }
+    // MPI_Xxx_init.
+    Call(const char* operation, MPI_Comm comm, MPI_Info, MPI_Request* request) : Call(operation, comm, request) {
+        initialises_ = true;
+    }
+    // A persistent operation that is started.
+    explicit Call(Persistent& p) : begun_(&p) {}
+    ~Call() {
+        if (request_ && begun_) [[unlikely]] delete begun_;
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
 
     // The group of its communicator; null: the MPI library serves it.  Once in each call.
     Serving* serving() {
-        if (communicator_) [[likely]] return communicator_->serving(reason_);
-        reason_ = why_unknown();
-        return nullptr;
+        if (begun_) [[unlikely]] return begun_->serving.get();
+        if (!communicator_) [[unlikely]] {
+            reason_ = why_unknown();
+            return nullptr;
+        }
+        return request_ ? starting() : communicator_->serving(reason_);
     }
+    bool starts() const { return request_ != nullptr || begun_ != nullptr; }
+    // Persistent: how to do this call again, when it was served.
+    template <class Again>
+    void repeat(Again&& again) { persistent_->again = std::forward<Again>(again); }
+    // For that, since the program may free its own.  What MPI does not look at may be anything.
+    MPI_Datatype kept(MPI_Datatype handle, bool significant) {
+        return significant ? persistent_->kept(datatype(handle))->handle : handle;
+    }
+    template <class Count>
+    std::vector<Count> kept(const Count* of_each_rank) {
+        return {of_each_rank, of_each_rank + persistent_->serving->size};
+    }
+    bool is_rank(int root) const { return persistent_->serving->rank == root; }
+    // Where packed copies lie until the operation is over.
+    Workspace& workspace(Serving& s) { return begun_ ? begun_->workspace : s.workspace; }
+    // For what is done when it is over.
+    const Datatype* kept(const Datatype* d) { return begun_ && request_ ? begun_->kept(d) : d; }
+
+    // Runs it and then finish(), or starts it: then finish() is for later, and holds by value
+    // what it needs.
+    template <class Finish>
+    void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner, Finish&& finish) {
+        if (begun_) [[unlikely]] {
+            begun_->finish = std::forward<Finish>(finish);
+            return begin(d.plan, input, output, combiner);
+        }
+        s.run(d, input, output, combiner);
+        finish();
+    }
+    void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
+        if (begun_) [[unlikely]] return begin(d.plan, input, output, combiner);
+        s.run(d, input, output, combiner);
+    }
+
     // For the MPI library, because ...
     const Decision* pass(Reason reason) {
         reason_ = reason;
@@ -41,12 +97,16 @@ public:
     template <class Bytes>
     int passed(int error, Bytes&& bytes) {
         if (!communicator_ && error == MPI_SUCCESS && communicators::open.load(std::memory_order_relaxed)) [[unlikely]]
-            communicators::first_seen(comm_);
+            communicators::first_seen(comm_, starts());
         if (started_) [[unlikely]] record(error == MPI_SUCCESS ? bytes() : 0);
         return error;
     }
 
 private:
+    Serving* starting();
+    void begin(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+        std::exchange(begun_, nullptr)->begin(plan, input, output, combiner, request_);
+    }
     static Reason why_unknown() {
         if (communicators::open.load(std::memory_order_relaxed)) return Reason::few_calls;
         return communicators::ended.load(std::memory_order_relaxed) ? Reason::no_world : Reason::disabled;
@@ -54,9 +114,13 @@ private:
     void record(const Decision&) const;
     void record(std::size_t bytes) const;
 
-    const char* operation_;
-    MPI_Comm comm_;
-    Communicator* communicator_;
+    const char* operation_ = nullptr;
+    MPI_Comm comm_{};
+    MPI_Request* request_ = nullptr;
+    bool initialises_ = false;
+    Communicator* communicator_ = nullptr;
+    Started* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
+    Persistent* persistent_ = nullptr;
     std::int64_t started_ = 0;
     Reason reason_ = Reason::not_served;
 };

@@ -1,6 +1,7 @@
 #include "collective/communicator.h"
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -12,16 +13,18 @@
 #include "collective/report.h"
 #include "collective/serving.h"
 #include "config/config.h"
+#include "execute/operators.h"
 
 namespace fanlight {
 
-Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size)
+Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size, bool starts)
     : handle_(handle),
       rank_(rank),
       size_(size),
       reason_(permanent == Reason::none ? Reason::few_calls : permanent),
       // The call at which it was first seen has been counted when this is made.
-      calls_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after - 1, 0) : -1) {}
+      calls_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after - 1, 0) : -1),
+      starts_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after, 1) - starts : -1) {}
 
 Communicator::~Communicator() { report::communicator(size_, reason_); }
 
@@ -33,15 +36,64 @@ Serving* Communicator::count(Reason& reason) {
             static std::atomic<std::uint64_t> number{0};
             served_since_ = ++number;
             reason_ = Reason::none;
-            return serving_.get();
         }
     }
-    if (calls_left_ > 0) --calls_left_;
+    if (serving_) {
+        if (starts_left_ == 0) {
+            starts_left_ = -1;
+            starting_ = activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::many, why_not_starting_);
+        }
+        return ready_ = serving_.get();
+    }
+    count_call();
     reason = reason_;
     return nullptr;
 }
 
-void Communicator::end_serving() { serving_.reset(); }
+void Communicator::end_serving() {
+    ready_ = nullptr;
+    serving_.reset();
+}
+
+void Communicator::count_call() {
+    if (calls_left_ > 0) --calls_left_;
+}
+
+// All ranks come to the same answer: it depends on the calls before on this communicator, which
+// MPI demands in the same order on all of them, blocking and non-blocking ones together.
+std::shared_ptr<Serving> Communicator::starting(Reason& reason) {
+    if (starting_) return starting_;
+    count_call();
+    if (starts_left_ > 0) --starts_left_;
+    if (starts_left_ == 0) ready_ = nullptr;
+    reason = reason_ != Reason::none ? reason_ : why_not_starting_;
+    return nullptr;
+}
+
+std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
+    if (!serving(reason)) return nullptr;
+    if (const std::uint64_t free = free_on_all_ranks())
+        return initialised_[static_cast<std::size_t>(std::countr_zero(free))];
+    std::shared_ptr<Serving> made =
+        activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::one, reason);
+    if (made && initialised_.size() < 64) initialised_.push_back(made);
+    return made;
+}
+
+// As bits: which of `initialised_` no rank has an operation for.
+std::uint64_t Communicator::free_on_all_ranks() const {
+    std::uint64_t here = 0, everywhere = 0;
+    for (std::size_t i = 0; i < initialised_.size(); ++i)
+        if (initialised_[i].use_count() == 1) here |= std::uint64_t{1} << i;
+    const Decision& d = serving_->decide({.operation = Operation::allreduce, .bytes = sizeof here, .element = sizeof here});
+    if (d.algorithm) {
+        const Combiner both{arithmetic(Arithmetic::bit_and, Number::uint64), nullptr};
+        serving_->run(d, &here, &everywhere, &both);
+    } else {
+        mpi().Allreduce(&here, &everywhere, 1, MPI_UINT64_T, MPI_BAND, handle_);
+    }
+    return everywhere;
+}
 
 namespace communicators {
 
@@ -119,7 +171,7 @@ Communicator* look_up(MPI_Comm comm) {
     return it->second.get();
 }
 
-void first_seen(MPI_Comm comm) {
+void first_seen(MPI_Comm comm, bool starts) {
     // A program of sessions alone has no MPI_COMM_SELF for what we need.
     if (!world_is_there()) return;
     if (!config().enabled) {
@@ -131,7 +183,7 @@ void first_seen(MPI_Comm comm) {
     mpi().Comm_rank(comm, &rank);
     mpi().Comm_size(comm, &size);
     const Reason permanent = inter ? Reason::intercommunicator : size == 1 ? Reason::one_rank : Reason::none;
-    auto made = std::make_unique<Communicator>(comm, permanent, rank, size);
+    auto made = std::make_unique<Communicator>(comm, permanent, rank, size, starts);
     if (mpi().Comm_set_attr(comm, attribute_key(), nullptr) != MPI_SUCCESS) return;
     const std::unique_lock lock(table().mutex);
     table().all.try_emplace(comm, std::move(made));

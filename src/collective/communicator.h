@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "collective/mpi_header.h"
 #include "collective/quiet.h"
@@ -16,18 +17,24 @@ class Serving;
 
 class Communicator {
 public:
-    Communicator(MPI_Comm, Reason permanent, int rank, int size);
+    // `starts`: it was first seen in a non-blocking call.
+    Communicator(MPI_Comm, Reason permanent, int rank, int size, bool starts);
     ~Communicator();
 
     // Null while the MPI library serves this communicator; `reason` says why.  To be called
     // once at every collective call: on the same call of all ranks it becomes a group.
     Serving* serving(Reason& reason) {
-        if (serving_) [[likely]] {
+        if (ready_) [[likely]] {
             if (++served_ % served_per_progress == 0) [[unlikely]] progress();
-            return serving_.get();
+            return ready_;
         }
         return count(reason);
     }
+    // The same for a non-blocking call.  Its group is not made here, since its members may come
+    // at any time, and wait for each other elsewhere; but in the next blocking call.
+    std::shared_ptr<Serving> starting(Reason& reason);
+    // A group for one persistent operation alone.  Here ranks may wait for each other.
+    std::shared_ptr<Serving> initialising(Reason& reason);
     MPI_Comm handle() const { return handle_; }
     Reason reason() const { return reason_; }
     bool served() const { return serving_ != nullptr; }
@@ -41,14 +48,22 @@ private:
     static constexpr std::uint32_t served_per_progress = 64;
 
     Serving* count(Reason&);
+    void count_call();
+    std::uint64_t free_on_all_ranks() const;
 
     MPI_Comm handle_;
     int rank_, size_;
     std::uint32_t served_ = 0;
     std::uint64_t served_since_ = 0;
     Reason reason_;
-    std::int64_t calls_left_;
+    std::int64_t calls_left_, starts_left_;
     std::unique_ptr<Serving> serving_;
+    std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
+    // Those of persistent operations, for the next ones: to make one takes a millisecond.
+    std::vector<std::shared_ptr<Serving>> initialised_;
+    Reason why_not_starting_ = Reason::not_started;
+    // What serves the next blocking call without a further look: serving_, or null.
+    Serving* ready_ = nullptr;
 };
 
 // --- from handle to communicator ----------------------------------------------------------
@@ -80,7 +95,7 @@ inline Communicator* find(MPI_Comm comm) {
 }
 
 // The MPI library has accepted a call on it, so the handle is valid.
-void first_seen(MPI_Comm);
+void first_seen(MPI_Comm, bool starts);
 
 // At MPI_Finalize: all groups end, and no new ones begin.
 void close();

@@ -3,6 +3,7 @@
 #include "collective/communicator.h"
 #include "collective/library.h"
 #include "collective/report.h"
+#include "collective/requests.h"
 
 namespace fanlight {
 
@@ -12,6 +13,7 @@ void finalize() {
     mpi().Initialized(&initialized);
     mpi().Finalized(&finalized);
     if (!initialized || finalized) return;
+    requests::finish_freed();
     communicators::close();
     report::write();
 }

@@ -6,6 +6,7 @@
 
 #include "collective/library.h"
 #include "collective/quiet.h"
+#include "collective/requests.h"
 
 namespace fanlight {
 
@@ -28,6 +29,12 @@ void stop(const std::string& message) {
     ::_exit(1);
 }
 
-Waiter::Hooks waiting_hooks() { return {progress, stop, say}; }
+Waiter::Hooks waiting_hooks() {
+    return {[] {
+                progress();
+                requests::progress();
+            },
+            stop, say};
+}
 
 }  // namespace fanlight

@@ -8,3 +8,10 @@
 #else
 #include <mpi.h>
 #endif
+
+// Open MPI has persistent collectives before the rest of MPI-4.
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define FANLIGHT_PERSISTENT 1
+#else
+#define FANLIGHT_PERSISTENT 0
+#endif

@@ -76,7 +76,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
         (!receives || (ordinary(receive) && send != receive))) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, send, receives ? receive : nullptr, &last.combiner);
+        call.run(*s, d, send, receives ? receive : nullptr, &last.combiner);
         return &d;
     }
 
@@ -95,7 +95,9 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
         if (!in_place && address_missing(send, r)) return call.pass(Reason::arguments);
     }
 
-    const ReductionBuffers buffers{*r.datatype, r.in_memory_order, s->workspace};
+    // Others than the program's own threads must not call its operator, nor MPI_Reduce_local.
+    if (call.starts() && !r.apply) return call.pass(Reason::own_thread);
+    const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
     const std::size_t bytes = buffers.bytes(count);
     const MPI_Count input_count = operation == Operation::reduce_scatter_block ? count * s->size : count;
     if (!can_pack(buffers.bytes(input_count))) return call.pass(Reason::too_large);
@@ -108,8 +110,10 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     const Combiner combiner = r.combiner();
     const void* input = in_place ? buffers.input_copy(receive, input_count) : buffers.input(send, input_count);
     void* output = receives ? buffers.output(receive, count) : nullptr;
-    s->run(d, input, output, &combiner);
-    if (result_is_significant) buffers.finish(output, receive, count);
+    // Started: as it lies in memory, since the operator is MPI's own.
+    call.run(*s, d, input, output, &combiner, [=] {
+        if (result_is_significant) buffers.finish(output, receive, count);
+    });
     return &d;
 }
 

@@ -74,9 +74,9 @@ std::size_t KindHash::operator()(const Kind& k) const {
     return h;
 }
 
-SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sharing)
+SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sharing, SharedLanes::Room room)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank, size, sharing.single_copy, waiting_hooks(), sharing.ranks, sharing.cores) {}
+      group(segment_.bytes(), rank, size, sharing.single_copy, waiting_hooks(), sharing.ranks, sharing.cores, room) {}
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 
@@ -108,7 +108,8 @@ RemoteGroup& Serving::remote(Transport transport) {
 
 const Decision& Serving::decide(Kind&& kind) {
     if (const auto it = decisions_.find(kind); it != decisions_.end()) return *it->second;
-    if (decisions_.size() >= decisions_kept) {
+    // One call is this one.
+    if (decisions_.size() >= decisions_kept && under_way <= 1) {
         for (LastCall& call : last_) call = {};
         decisions_.clear();
     }
@@ -172,7 +173,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
-    if ((transport == Transport::shared && map_.nodes() > 1) || (lengths_are_unknown && over_windows)) {
+    if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && shared_memory_alone) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
         return;
     }

@@ -1,6 +1,7 @@
 // A communicator that Fanlight serves: its groups, and what was decided for each kind of call.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -72,7 +73,7 @@ struct Sharing {
 class SharedGroup {
 public:
     // All but the segment's address and the rank: agreed on by all ranks.
-    SharedGroup(Segment, int rank, int size, const Sharing&);
+    SharedGroup(Segment, int rank, int size, const Sharing&, SharedLanes::Room);
     ~SharedGroup();
 
 private:
@@ -103,6 +104,10 @@ public:
     // gatherv and scatterv, whose lengths are not known before the call.
     void run_rooted_v(const Decision&, const Problem&, const void* input, void* output);
 
+    // Of a communicator of one node.
+    Group& group() { return shared_->group; }
+    bool on_one_node() const { return map_.nodes() == 1; }
+
     LastCall& last(Operation operation) { return last_[static_cast<std::size_t>(operation)]; }
 
 private:
@@ -116,6 +121,8 @@ private:
 public:
     Workspace workspace;
     const int rank, size;
+    bool shared_memory_alone = false;  // what would go another way is the MPI library's
+    std::atomic<int> under_way{0};     // operations that use its decisions' plans
 
 private:
     void make(const Kind&, Decision&);

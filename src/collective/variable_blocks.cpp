@@ -131,7 +131,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         ordinary(receive) && same_arrays(last, receive_counts, displacements, s->size)) [[likely]] {
         const Decision& d = *last.decision;
         if (!d.algorithm) return call.pass(d.reason);
-        s->run(d, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
+        call.run(*s, d, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
         return &d;
     }
 
@@ -143,7 +143,8 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
                       (own.count && wrongly_in_place(send, own_place(list, s->rank, receive)))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
-    const Decision& d = s->decide(list.bytes);
+    // A plan that is in use must not give way to others.
+    const Decision& d = call.starts() ? s->decide({.operation = Operation::allgatherv, .blocks = list.bytes}) : s->decide(list.bytes);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
     if (!in_place && own.datatype->named() && own.datatype->packed && list.datatype->named() && (in_line || !d.algorithm)) {
@@ -158,13 +159,17 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (!d.algorithm) return call.pass(d.reason);
 
     const Trim trim{s->workspace};
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : s->workspace.get(Workspace::output, list.total);
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
     std::byte* const own_block = output + offset_of(list, s->rank);
     const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, s->workspace);
+    if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (!in_line) copy_block(list, static_cast<std::size_t>(s->rank), receive, own_block);
-    s->run(d, input, output, nullptr);
-    if (!in_line) copy_all_back(list, output, receive);
+    if (in_line) {
+        call.run(*s, d, input, output, nullptr);
+        return &d;
+    }
+    list.datatype = call.kept(list.datatype);
+    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
     return &d;
 }
 
@@ -173,6 +178,8 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
                         void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type, int root) {
     Serving* s = call.serving();
     if (!s) return nullptr;
+    // How many pieces follow is told in the first one: too late for those that are started meanwhile.
+    if (call.starts()) return call.pass(Reason::lengths);
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     Elements own;
@@ -210,6 +217,8 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     Serving* s = call.serving();
     if (!s) return nullptr;
+    // How many pieces follow is told in the first one: too late for those that are started meanwhile.
+    if (call.starts()) return call.pass(Reason::lengths);
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     Elements own;
@@ -243,7 +252,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
         s->run_rooted_v(d, p, input, const_cast<std::byte*>(input) + offset_of(list, root));
         return &d;
     }
-    const PackedOutput output(own, s->workspace);
+    const PackedOutput output(own, call, *s);
     s->run_rooted_v(d, p, input, output.bytes());
     output.finish();
     return &d;

@@ -19,6 +19,11 @@ public:
         }
         return p.memory.get();
     }
+    bool used() const {
+        for (const Piece& p : pieces_)
+            if (p.bytes) return true;
+        return false;
+    }
     // Called when an operation is over: what was large is not kept.
     void trim() {
         for (Piece& p : pieces_)

@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "execute/copy.h"
+#include "execute/steps.h"
 #include "schedule/builder.h"
 
 namespace fanlight {
@@ -22,29 +23,22 @@ namespace {
 // of contexts.
 constexpr std::size_t default_staged_piece = 32 * 1024, default_staged_piece_oversubscribed = 128 * 1024;
 
-struct Operands {
-    const Combiner* combiner;
-    void operator()(const std::byte* left, const std::byte* right, std::byte* into, std::size_t bytes) const {
-        combiner->apply(left, right, into, bytes, combiner->context);
-    }
-};
-
 }  // namespace
 
 Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
-             int ranks_on_node, int cores)
+             int ranks_on_node, int cores, SharedLanes::Room room)
     : rank_(rank),
       size_(size),
       single_copy_(single_copy),
-      lanes_(segment.data(), size),
+      lanes_(segment.data(), size, room),
       waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
       known_done_(static_cast<std::size_t>(size), 0),
       pids_(static_cast<std::size_t>(size), 0),
       seen_bits_(lanes_.lanes() * lanes_.register_words(), 0) {
-    if (segment.size() < segment_bytes(size))
+    if (segment.size() < segment_bytes(size, room))
         throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
                                     std::to_string(size) + " ranks, which need " +
-                                    std::to_string(segment_bytes(size)));
+                                    std::to_string(segment_bytes(size, room)));
     options_.single_copy = single_copy;
     options_.single_copy_from = config().single_copy_from;
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
@@ -52,7 +46,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
 
 Group::~Group() = default;
 
-std::size_t Group::segment_bytes(int size) { return SharedLanes::bytes(size); }
+std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
 
 // --- plans -----------------------------------------------------------------------------
 
@@ -167,30 +161,6 @@ void Group::meet() {
     waiter_.watch(pids_, rank_);
 }
 
-// The number of the next operation.  Its lane and its staging may be used again when every
-// member has read all that it wanted of the operations that used them before.
-std::uint64_t Group::wait_for_lane(const BoundSchedule& schedule, const char* name) {
-    if (sequence_ == 0) meet();
-    std::uint64_t sequence = sequence_;
-    if (schedule.wide) sequence = (sequence + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas();
-    const std::uint64_t ahead = schedule.wide ? 1 : schedule.stages ? lanes_.areas() : lanes_.lanes();
-    if (sequence < ahead) return sequence;
-    const std::uint64_t needed = std::min(sequence + 1 - ahead, sequence_);
-    if (all_done_ >= needed) return sequence;
-    std::uint64_t least = sequence_;
-    for (int r = 0; r < size_; ++r) {
-        if (r == rank_) continue;
-        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
-        if (known < needed) {
-            const std::uint64_t& done = lanes_.member(r).done;
-            waiter_(r, name, [&] { return (known = load(done)) >= needed; });
-        }
-        least = std::min(least, known);
-    }
-    all_done_ = least;
-    return sequence;
-}
-
 void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes, const char* name) {
     const pid_t pid = pids_[static_cast<std::size_t>(peer)];
     while (bytes > 0) {
@@ -242,159 +212,34 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
         }
 }
 
+namespace {
+
+// Waits in place.
+struct ToTheEnd {
+    static constexpr bool in_order = true;
+    Waiter& waiter;
+    const char* name;
+    template <class Ready>
+    bool operator()(int peer, Ready&& ready) const {
+        waiter(peer, name, ready);
+        return true;
+    }
+};
+
+}  // namespace
+
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const char* name) {
-    const std::uint64_t sequence = wait_for_lane(schedule, name);
-    std::byte* const segment = lanes_.base();
-    std::byte* const lane = lanes_.lane(sequence);
-    std::byte* const staging = lanes_.staging(sequence, rank_);
+    const ToTheEnd wait{waiter_, name};
+    if (sequence_ == 0) meet();
+    std::uint64_t sequence;
+    lane_is_free(schedule, sequence_, sequence, wait);
     if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
-    std::byte* const base[] = {const_cast<std::byte*>(input), output, scratch_.data()};
-    const auto at = [&](Buffer buffer, std::size_t offset) { return base[static_cast<int>(buffer)] + offset; };
-    const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
-    const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
-    const auto address = [](const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); };
-    const Operands apply{combiner};
-
-    for (const BoundStep& s : schedule.steps) {
-        switch (s.kind) {
-            case BoundKind::post: {
-                Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
-                // What is combined with the bytes that come is read by this rank.
-                post.address = s.order == Order::overwrite ? address(at(s.to_buffer, s.to)) : 0;
-                store(post.flag, flag_of(sequence, s.message, Place::direct));
-                break;
-            }
-            case BoundKind::put: {
-                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
-                if (s.acknowledged) {
-                    // The cell and its staging hold message j - depth until that was taken.
-                    const auto& channel = channel_of(s);
-                    const std::uint64_t needed = taken(s.message + 1 - static_cast<std::uint64_t>(lanes_.depth()));
-                    waiter_(s.peer, name, [&] { return load(channel.taken) >= needed; });
-                }
-                std::byte* from = at(s.from_buffer, s.from);
-                if (s.place == Place::direct) {
-                    const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
-                    waiter_(s.peer, name, [&] { return flag_names(load(post.flag), sequence, s.message); });
-                    if (post.address) copy_once(Way::write, s.peer, from, post.address, s.bytes, name);
-                    else cell->where = address(from);
-                } else if (s.place == Place::staged) {
-                    std::memcpy(staging + s.staging, from, s.bytes);
-                    cell->where = static_cast<std::uint64_t>(staging - segment) + s.staging;
-                } else if (s.bytes > 0) {
-                    std::memcpy(cell->payload, from, s.bytes);
-                }
-                store(cell->flag, flag_of(sequence, s.message, s.place));
-                break;
-            }
-            case BoundKind::set_bit:
-                turn_over(*reinterpret_cast<std::uint64_t*>(lane + s.cell), std::uint64_t{1} << s.message % 64);
-                break;
-            case BoundKind::await_bit: {
-                const auto* word = reinterpret_cast<const std::uint64_t*>(lane + s.cell);
-                const std::uint64_t bit = std::uint64_t{1} << s.message % 64;
-                std::uint64_t& seen = seen_bits_[(sequence & (lanes_.lanes() - 1)) * lanes_.register_words() + s.message / 64];
-                waiter_(s.peer, name, [&] { return ((load(*word) ^ seen) & bit) != 0; });
-                seen ^= bit;
-                note_done(s.peer, sequence);
-                break;
-            }
-            case BoundKind::settle: {
-                const Channel& channel = channel_of(s);
-                waiter_(s.peer, name, [&] { return load(channel.taken) >= taken(s.message + 1); });
-                break;
-            }
-            case BoundKind::offer: {
-                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
-                if (s.bytes > 0) {
-                    const std::byte* from = at(s.from_buffer, s.from);
-                    std::uint64_t where;
-                    if (s.place == Place::inlined) {
-                        std::memcpy(cell->payload, from, s.bytes);
-                        where = static_cast<std::uint64_t>(cell->payload - segment);
-                    } else if (s.place == Place::staged) {
-                        std::memcpy(staging + s.staging, from, s.bytes);
-                        where = static_cast<std::uint64_t>(staging - segment) + s.staging;
-                    } else {
-                        where = address(from);
-                    }
-                    cell->where = where - s.from;
-                }
-                store(cell->flag, flag_of(sequence, s.message, s.place));
-                break;
-            }
-            case BoundKind::arrive: {
-                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
-                waiter_(s.peer, name, [&] { return flag_names(load(cell->flag), sequence, s.message); });
-                note_done(s.peer, sequence);
-                std::byte* to = at(s.to_buffer, s.to);
-                if (s.place == Place::direct) {
-                    if (s.order != Order::overwrite)
-                        read_and_combine(s, cell->where, to, nullptr, schedule.element, combiner, name);
-                } else if (s.bytes > 0) {
-                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + cell->where;
-                    if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
-                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                    else apply(to, from, to, s.bytes);
-                }
-                if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
-                break;
-            }
-            case BoundKind::get: {
-                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
-                std::uint64_t flag;
-                waiter_(s.peer, name, [&] { return flag_names(flag = load(cell->flag), sequence, s.message); });
-                note_done(s.peer, sequence);
-                if (s.bytes == 0) break;
-                std::byte* to = at(s.to_buffer, s.to);
-                const std::byte* operand = at(s.operand_buffer, s.operand);
-                if (place_of(flag) == Place::direct) {
-                    const std::uint64_t from = cell->where + s.from;
-                    if (s.order == Order::overwrite && s.fused == Order::overwrite)
-                        copy_once(Way::read, s.peer, to, from, s.bytes, name);
-                    else read_and_combine(s, from, to, operand, schedule.element, combiner, name);
-                    break;
-                }
-                const std::byte* from = segment + cell->where + s.from;
-                if (s.fused == Order::before) apply(operand, from, to, s.bytes);
-                else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
-                else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
-                else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                else apply(to, from, to, s.bytes);
-                break;
-            }
-            case BoundKind::copy: {
-                const std::byte* from = at(s.from_buffer, s.from);
-                std::byte* to = at(s.to_buffer, s.to);
-                if (from != to && s.bytes > 0) copy_bytes(to, from, s.bytes);
-                break;
-            }
-            case BoundKind::combine: {
-                const std::byte* from = at(s.from_buffer, s.from);
-                std::byte* to = at(s.to_buffer, s.to);
-                if (s.bytes == 0) break;
-                if (s.order == Order::before) apply(from, to, to, s.bytes);
-                else apply(to, from, to, s.bytes);
-                break;
-            }
-        }
-    }
-
-    sequence_ = sequence + (schedule.wide ? lanes_.areas() : 1);
+    std::size_t next = 0;
+    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch_.data()}, combiner, name}, next, wait);
+    sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
-    if (schedule.has_direct_offers) {
-        // The bytes are ours until the readers have read them.
-        for (const BoundStep& s : schedule.steps)
-            if (s.kind == BoundKind::offer && s.place == Place::direct)
-                for (std::uint32_t i = 0; i < s.readers; ++i) {
-                    const int reader = schedule.readers[s.first_reader + i];
-                    std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];
-                    const std::uint64_t& done = lanes_.member(reader).done;
-                    if (known <= sequence)
-                        waiter_(reader, name, [&] { return (known = load(done)) > sequence; });
-                }
-    }
+    if (schedule.has_direct_offers) was_read(schedule, sequence, wait);
 }
 
 // It can be read no more: it died, or somebody forbade it on the way.

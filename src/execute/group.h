@@ -19,20 +19,12 @@
 
 #include "algorithms/registry.h"
 #include "execute/plan.h"
+#include "execute/run.h"
 #include "execute/wait.h"
 #include "schedule/problem.h"
 #include "transport/shared.h"
 
 namespace fanlight {
-
-// The operator of a reduction, on packed elements: into = left (+) right, where `into` may be
-// the same memory as `left` or `right` (never a part of it).  `bytes` is a multiple of the
-// problem's element.
-struct Combiner {
-    void (*apply)(const void* left, const void* right, void* into, std::size_t bytes,
-                  const void* context) = nullptr;
-    const void* context = nullptr;
-};
 
 class Group {
 public:
@@ -43,13 +35,13 @@ public:
     // `ranks_on_node` share `cores`, which may be more ranks than this group has (0: they are
     // this group, and the cores those of this process); the members must have agreed on both.
     Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
-          int ranks_on_node = 0, int cores = 0);
+          int ranks_on_node = 0, int cores = 0, SharedLanes::Room = SharedLanes::Room::many);
     ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
 
     // The bytes of shared memory that a group of this size needs; the same on all members.
-    static std::size_t segment_bytes(int size);
+    static std::size_t segment_bytes(int size, SharedLanes::Room = SharedLanes::Room::many);
 
     int rank() const { return rank_; }
     int size() const { return size_; }
@@ -78,6 +70,17 @@ public:
     // block of all and whether somebody must cut, then run whole or piece by piece.
     void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
 
+    // Several operations under way at once, each advanced a little at every call: a group runs
+    // either these or the ones above, and one thread at a time is in it.
+    //   group.start(run, plan, input, output, combiner);  // in the same order on all members
+    //   while (!run.finished) group.advance();            // all that are under way
+    // Returns without having begun; the plan and the buffers live until it is finished.
+    void start(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
+    // False when nothing is under way any more.
+    bool advance();
+
+    Waiter& waiter() { return waiter_; }
+
     std::uint64_t operations() const { return sequence_; }
 
 private:
@@ -92,7 +95,22 @@ private:
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
     void meet();
-    std::uint64_t wait_for_lane(const BoundSchedule&, const char* name);
+
+    // The number that an operation has when those below `taken` are others', and how many it takes.
+    std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
+        return schedule.wide ? (taken + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas() : taken;
+    }
+    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.wide ? lanes_.areas() : 1; }
+    struct Frame;
+    template <class Wait>
+    bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
+    template <class Wait>
+    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, const Wait&);
+    template <class Wait>
+    bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    void advance(Run&);
+    void tell_done();
+
     enum class Way { read, write };
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes,
@@ -117,6 +135,8 @@ private:
     std::vector<pid_t> pids_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
+    std::vector<Run*> runs_;                 // under way, in the order of their numbers
+    std::uint64_t told_done_ = 0;
 };
 
 }  // namespace fanlight

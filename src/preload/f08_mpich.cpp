@@ -20,6 +20,17 @@ MPI_Comm communicator(const int* handle) {
 #endif
 }
 
+int to_fortran(MPI_Request request) {
+#if defined(FANLIGHT_STANDARD_ABI)
+    using Function = int (*)(MPI_Request);
+    static const auto to_int = reinterpret_cast<Function>(fanlight::find_in_mpi("PMPI_Request_toint"));
+    if (!to_int) fanlight::missing("PMPI_Request_toint");
+    return to_int(request);
+#else
+    return request;
+#endif
+}
+
 }  // namespace
 
 #pragma GCC visibility push(default)
@@ -30,6 +41,22 @@ void mpi_barrier_f08_(const int* comm, int* ierror) {
     const int error = MPI_Barrier(communicator(comm));
     if (ierror) *ierror = error;
 }
+
+void mpi_ibarrier_f08_(const int* comm, int* request, int* ierror) {
+    MPI_Request started = MPI_REQUEST_NULL;
+    const int error = MPI_Ibarrier(communicator(comm), &started);
+    *request = to_fortran(started);
+    if (ierror) *ierror = error;
+}
+
+#if FANLIGHT_PERSISTENT
+void mpi_barrier_init_f08_(const int* comm, const int*, int* request, int* ierror) {
+    MPI_Request initialised = MPI_REQUEST_NULL;
+    const int error = MPI_Barrier_init(communicator(comm), MPI_INFO_NULL, &initialised);
+    *request = to_fortran(initialised);
+    if (ierror) *ierror = error;
+}
+#endif
 
 void mpi_finalize_f08_(int* ierror) {
     const int error = MPI_Finalize();

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <vector>
+
 #include "collective/library.h"
+#include "collective/requests.h"
 
 #if defined(OPEN_MPI)
 namespace fanlight::fortran {
@@ -46,6 +49,36 @@ void* buffer(void* address) {
 MPI_Comm communicator(const MPI_Fint* f) { return convert<MPI_Comm>("PMPI_Comm_f2c", *f); }
 MPI_Datatype datatype(const MPI_Fint* f) { return convert<MPI_Datatype>("PMPI_Type_f2c", *f); }
 MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }
+MPI_Fint request(MPI_Request c) {
+    static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Request)>(find_in_mpi("PMPI_Request_c2f"));
+    return function(c);
+}
 
 }  // namespace fanlight::fortran
 #endif
+
+namespace fanlight::fortran {
+
+// A handle of Fortran's is C's number in MPICH's ABI.
+MPI_Request request(const MPI_Fint* f) {
+#if defined(OPEN_MPI)
+    return convert<MPI_Request>("PMPI_Request_f2c", *f);
+#elif defined(FANLIGHT_STANDARD_ABI)
+    static const auto from_int = reinterpret_cast<MPI_Request (*)(int)>(find_in_mpi("PMPI_Request_fromint"));
+    if (!from_int) missing("PMPI_Request_fromint");
+    return from_int(*f);
+#else
+    return *f;
+#endif
+}
+
+bool start(MPI_Fint count, const MPI_Fint* all, MPI_Fint* error) {
+    std::vector<MPI_Request> c;
+    for (MPI_Fint i = 0; i < count; ++i) c.push_back(request(all + i));
+    int code;
+    if (!requests::start(count, c.data(), code)) return false;
+    *error = code;
+    return true;
+}
+
+}  // namespace fanlight::fortran

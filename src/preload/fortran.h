@@ -1,8 +1,12 @@
-// Fortran's arguments as C's, for Open MPI: its Fortran entry points call PMPI_Xxx, past the C
+// Fortran's arguments as C's.  All of them for Open MPI: its Fortran entry points call PMPI_Xxx, past the C
 // wrappers.  (Those of MPICH and of Intel MPI call MPI_Xxx, where the C wrappers wait.)
 #pragma once
 
 #include "collective/mpi_header.h"
+
+#if defined(FANLIGHT_STANDARD_ABI)
+using MPI_Fint = int;  // which the standard ABI leaves out
+#endif
 
 #if defined(OPEN_MPI)
 namespace fanlight::fortran {
@@ -14,6 +18,14 @@ void* buffer(void*);
 MPI_Comm communicator(const MPI_Fint*);
 MPI_Datatype datatype(const MPI_Fint*);
 MPI_Op op(const MPI_Fint*);
+MPI_Fint request(MPI_Request);
 
 }  // namespace fanlight::fortran
 #endif
+
+namespace fanlight::fortran {
+
+MPI_Request request(const MPI_Fint*);
+bool start(MPI_Fint count, const MPI_Fint*, MPI_Fint* error);  // requests::start
+
+}  // namespace fanlight::fortran

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 
 # What comes before the MPI library's function.
-FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();"}
+FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
+         "polled": "fanlight::requests::progress();", "freed": "fanlight::requests::freed(*request);"}
 
 
 @dataclass
@@ -39,6 +40,13 @@ class Function:
         return self.name.lower()
 
     @property
+    def blocking(self):
+        """The operation that a non-blocking or persistent one starts: of Ibcast and Bcast_init, bcast."""
+        if self.kind == "initialised":
+            return self.operation.removesuffix("_init")
+        return self.operation[1:] if self.kind == "started" else self.operation
+
+    @property
     def has_large(self):
         return any("COUNT" in p.type for p in self.parameters)
 
@@ -53,7 +61,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|counted|tested|finalize)\s+(\w+)\((.*)\)", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
@@ -96,8 +104,57 @@ def bytes_expression(f):
 
 
 def served_call(f, arguments):
-    arguments = [a for a in arguments if a != "comm"]
-    return f"fanlight::{f.operation}({', '.join(['call'] + arguments)})"
+    arguments = [a for a in arguments if a not in ("comm", "info", "request")]
+    return f"fanlight::{f.blocking}({', '.join(['call'] + arguments)})"
+
+
+def call_object(f, request):
+    more = {"started": f", {request}", "initialised": f", info, {request}"}.get(f.kind, "")
+    return f'    fanlight::Call call("{f.operation}", comm{more});'
+
+
+def significant(f, datatype):
+    """Whether MPI looks at this argument, as an expression."""
+    if datatype == "datatype":
+        return "true"
+    if (f.name.startswith("Gather") and datatype == "recvtype") or (f.name.startswith("Scatter") and datatype == "sendtype"):
+        return "call.is_rank(root)"
+    return f"{datatype.replace('type', 'buf')} != MPI_IN_PLACE"
+
+
+def is_served(f, leave):
+    """Tries Fanlight, and leaves the wrapper where it has served the call."""
+    lines = [f"    if (const fanlight::Decision* d = {served_call(f, [p.name for p in f.parameters])}) {{"]
+    if f.kind == "initialised":
+        kept = "".join(f", {p.name} = call.kept({p.name}, {significant(f, p.name)})" for p in f.parameters
+                       if p.type == "MPI_Datatype")
+        # Programs give back arrays of counts after the initialisation.
+        arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
+        kept += "".join(f", {a} = call.kept({a})" for a in arrays)
+        again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
+        lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
+    return [*lines, *("        " + line for line in leave), "    }"]
+
+
+def waits_by_test(f, function, names, arguments, call, leave):
+    """MPI_Waitxxx while something of ours is under way: MPI_Testxxx again and again.
+
+    `function` is its type; `call` and `leave` are how it is called with arguments, and how the
+    wrapper ends after that.  MPI_Test has one argument more than MPI_Wait, the flag before the
+    statuses; MPI_Testsome has not.
+    """
+    if f.name == "Waitsome":
+        done = f"*{arguments[2]} != 0"
+    else:
+        place = next(i for i, p in enumerate(f.parameters) if "status" in p.name)
+        arguments = arguments[:place] + ["&flag"] + arguments[place:]
+        done = "flag != 0"
+    return ["    if (fanlight::requests::any()) [[unlikely]] {",
+            f"        static constinit fanlight::Next<{function}> test({names});",
+            "        [[maybe_unused]] int flag = 0;",
+            "        int error = MPI_SUCCESS;",
+            f"        if (fanlight::requests::wait([&] {{ {call(arguments)} return error != MPI_SUCCESS || {done}; }})) {leave}",
+            "    }"]
 
 
 def c_wrapper(f, large):
@@ -106,24 +163,34 @@ def c_wrapper(f, large):
     arguments = [p.name for p in f.parameters]
     lines = [f"int {name}({declaration}) {{",
              f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
-    if f.kind in FIRST:
-        lines += [f"    {FIRST[f.kind]}", f"    return next.get()({', '.join(arguments)});", "}"]
-        return "\n".join(lines)
-    lines.append(f'    fanlight::Call call("{f.operation}", comm);')
-    if f.kind == "served":
-        lines.append(f"    if (const fanlight::Decision* d = {served_call(f, arguments)}) return call.served(*d);")
+    if f.kind == "waited":
+        test = f.name.replace("Wait", "Test")
+        lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
+                               lambda a: f"error = test.get()({', '.join(a)});", "return error;")
+    if f.kind == "starts":
+        lines.append(f"    if (int error; fanlight::requests::start({', '.join((['1'] + arguments)[-2:])}, error)) return error;")
+    if f.kind in FIRST or f.kind in ("waited", "starts"):
+        lines += [f"    {FIRST.get(f.kind, '')}", f"    return next.get()({', '.join(arguments)});", "}"]
+        return "\n".join(line for line in lines if line.strip())
+    lines.append(call_object(f, "request"))
+    if f.kind in ("served", "started", "initialised"):
+        lines += is_served(f, ["return call.served(*d);"])
     lines += [f"    return call.passed(next.get()({', '.join(arguments)}), [&] {{ return {bytes_expression(f)}; }});", "}"]
     return "\n".join(lines)
 
 
-def fortran_names(f):
-    low = f"mpi_{f.name.lower()}"
+def fortran_names(name):
+    low = f"mpi_{name.lower()}"
     return [low + "_", low, low + "__", low.upper(), low + "_f08_"]
 
 
-def fortran_wrapper(f):
+def f08_names(name):
+    return [f"mpi_{name.lower()}_f08_"]
+
+
+def fortran_wrapper(f, names_of):
     """The arguments as C's under their own names, then as in C."""
-    names = fortran_names(f)
+    names = names_of(f.name)
     declaration, conversions, passed = [], [], []
     for p in f.parameters:
         passed.append(f"f_{p.name}")
@@ -136,8 +203,12 @@ def fortran_wrapper(f):
             conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
         elif p.type in ("const COUNT", "const DISPL"):
             conversions.append(f"const int *{p.name} = f_{p.name};")
+        elif p.type == "MPI_Info":
+            conversions.append(f"MPI_Info {p.name} = MPI_INFO_NULL;  // none says anything to us")
         elif p.type in ("COUNT", "int"):
             conversions.append(f"int {p.name} = *f_{p.name};")
+        elif p.type == "MPI_Request *" and f.kind in ("started", "initialised"):
+            conversions.append(f"MPI_Request {p.name} = MPI_REQUEST_NULL;")
     declaration.append("MPI_Fint *ierror")
     declaration = ", ".join(declaration)
     types = re.sub(r"\*\w+", "*", declaration)
@@ -146,18 +217,27 @@ def fortran_wrapper(f):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08",
              f"    static constinit fanlight::Next<void (*)({types})> next({next_names});"]
-    if f.kind in FIRST:
-        lines += [f"    {FIRST[f.kind]}", f"    next.get()({', '.join(passed + ['ierror'])});"]
+    if f.kind == "waited":
+        test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
+        more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
+        lines += waits_by_test(f, f"void (*)({more})", test, passed,
+                               lambda a: f"test.get()({', '.join(a)}, ierror); error = *ierror;", "return;")
+    if f.kind == "starts":
+        count = "*f_count" if f.has("count") else "1"
+        lines.append(f"    if (fanlight::fortran::start({count}, {passed[-1]}, ierror)) return;")
+    if f.kind in FIRST or f.kind in ("waited", "starts"):
+        first = FIRST.get(f.kind, "").replace("*request", "fanlight::fortran::request(f_request)")
+        lines += [*([f"    {first}"] if first else []), f"    next.get()({', '.join(passed + ['ierror'])});"]
     else:
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
             words = set(re.findall(r"\w+", used)) | {"comm"}
             conversions = [c for c in conversions if re.search(r"(\w+) =", c)[1] in words]
         lines += ["    " + c for c in conversions]
-        lines.append(f'    fanlight::Call call("{f.operation}", comm);')
-        if f.kind == "served":
-            lines += [f"    if (const fanlight::Decision* d = {served_call(f, [p.name for p in f.parameters])}) {{",
-                      "        *ierror = call.served(*d);", "        return;", "    }"]
+        lines.append(call_object(f, "&request"))
+        if f.kind in ("served", "started", "initialised"):
+            lines += is_served(f, [*([] if f.kind == "served" else ["*f_request = fanlight::fortran::request(request);"]),
+                                   "*ierror = call.served(*d);", "return;"])
         lines += [f"    next.get()({', '.join(passed + ['ierror'])});",
                   f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"]
     lines.append("}")
@@ -171,11 +251,16 @@ def wrappers(functions):
              '#include "preload/wrappers.h"',
              '#pragma GCC visibility push(default)',
              'extern "C" {']
-    parts += [c_wrapper(f, False) for f in functions]
-    parts.append("#if MPI_VERSION >= 4")
+    parts += [c_wrapper(f, False) for f in functions if f.kind != "initialised"]
+    parts.append("#if FANLIGHT_PERSISTENT")
+    parts += [c_wrapper(f, False) for f in functions if f.kind == "initialised"]
+    parts += ["#endif", "#if MPI_VERSION >= 4"]
     parts += [c_wrapper(f, True) for f in functions if f.has_large]
     parts += ["#endif", "#if defined(OPEN_MPI)"]
-    parts += [fortran_wrapper(f) for f in functions]
+    parts += [fortran_wrapper(f, fortran_names) for f in functions]
+    # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
+    parts.append("#else")
+    parts += [fortran_wrapper(f, f08_names) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop", ""]
     return "\n\n".join(parts)
 
@@ -183,7 +268,7 @@ def wrappers(functions):
 def symbols(functions):
     names = []
     for f in functions:
-        names += [f"MPI_{f.name}", *([f"MPI_{f.name}_c"] if f.has_large else []), *fortran_names(f)]
+        names += [f"MPI_{f.name}", *([f"MPI_{f.name}_c"] if f.has_large else []), *fortran_names(f.name)]
     return "{\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n"
 
 

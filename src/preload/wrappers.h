@@ -7,6 +7,7 @@
 #include "collective/finalize.h"
 #include "collective/library.h"
 #include "collective/operations.h"
+#include "collective/requests.h"
 #include "preload/fortran.h"
 #include "preload/next.h"
 

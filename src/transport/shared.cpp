@@ -7,11 +7,11 @@ constexpr std::size_t page = 4096;
 std::size_t pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 }  // namespace
 
-SharedLanes::SharedLanes(std::byte* base, int size) : base_(base), size_(static_cast<std::size_t>(size)) {
+SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), size_(static_cast<std::size_t>(size)) {
     // What grows with the square of the ranks is kept smaller for many.
-    lanes_ = size <= 16 ? 32 : size <= 32 ? 16 : 8;
+    lanes_ = room == Room::one ? 4 : size <= 16 ? 32 : size <= 32 ? 16 : 8;
     depth_ = size <= 16 ? 4 : 2;
-    areas_ = 8;
+    areas_ = room == Room::one ? 4 : 8;
     staging_bytes_ = size <= 32 ? 64 * 1024 : 32 * 1024;
     puts_ = size_ * offers_per_operation * sizeof(Cell);
     channels_ = puts_ + size_ * size_ * static_cast<std::size_t>(depth_) * sizeof(Cell);
@@ -23,6 +23,6 @@ SharedLanes::SharedLanes(std::byte* base, int size) : base_(base), size_(static_
     bytes_ = pages(first_area_ + size_ * (areas_ * staging_bytes_ + skew));
 }
 
-std::size_t SharedLanes::bytes(int size) { return SharedLanes(nullptr, size).bytes_; }
+std::size_t SharedLanes::bytes(int size, Room room) { return SharedLanes(nullptr, size, room).bytes_; }
 
 }  // namespace fanlight

@@ -84,8 +84,11 @@ class SharedLanes {
 public:
     static constexpr int offers_per_operation = 4;
 
-    SharedLanes(std::byte* base, int size);
-    static std::size_t bytes(int size);
+    // How many operations may be under way: `one` after the other, but for the pieces of a long
+    // message (a persistent operation's own segment), or `many`.
+    enum class Room { many, one };
+    SharedLanes(std::byte* base, int size, Room = Room::many);
+    static std::size_t bytes(int size, Room = Room::many);
 
     std::uint64_t lanes() const { return lanes_; }
     std::uint64_t areas() const { return areas_; }

@@ -79,12 +79,80 @@ void put(Bytes& into, const Block& at, const Bytes& from, std::size_t from_offse
 Combiner affine_combiner() { return {affine, nullptr}; }
 Combiner sum_combiner() { return {sum, nullptr}; }
 
-std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
-    p.rank = group.rank();
+Exchange exchange(const Problem& p, int call) {
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
     const Block own = p.block(p.rank);
     const bool root = p.rank == p.root;
+    Bytes in, expected;
+    switch (p.operation) {
+        case Operation::barrier: break;
+        case Operation::bcast:
+            if (root) in = vector_of(p.root, total, call);
+            expected = vector_of(p.root, total, call);
+            break;
+        case Operation::reduce:
+            in = vector_of(p.rank, total, call);
+            if (root) expected = reduced(p.size, total, call, combiner);
+            break;
+        case Operation::allreduce:
+            in = vector_of(p.rank, total, call);
+            expected = reduced(p.size, total, call, combiner);
+            break;
+        case Operation::scan:
+            in = vector_of(p.rank, total, call);
+            expected = reduced(p.rank + 1, total, call, combiner);
+            break;
+        case Operation::exscan:
+            in = vector_of(p.rank, total, call);
+            expected = p.rank == 0 ? Bytes(total, poison) : reduced(p.rank, total, call, combiner);
+            break;
+        case Operation::allgather:
+        case Operation::allgatherv:
+        case Operation::gather:
+        case Operation::gatherv:
+            in = vector_of(p.rank, own.bytes, call);
+            if (root || !has_root(p.operation)) {
+                expected.assign(total, poison);
+                for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, p.block(r).bytes, call), 0);
+            }
+            break;
+        case Operation::scatter:
+        case Operation::scatterv: {
+            const Bytes all = vector_of(p.root, total, call);
+            if (root) in = all;
+            expected.assign(own.bytes, poison);
+            if (own.bytes) std::memcpy(expected.data(), all.data() + own.offset, own.bytes);
+            break;
+        }
+        case Operation::alltoall:
+            in = vector_of(p.rank, total, call);
+            expected.assign(total, poison);
+            for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, total, call), own.offset);
+            break;
+        case Operation::alltoallv:
+            in = vector_of(p.rank, total, call);
+            expected.assign(total, poison);
+            for (int r = 0; r < p.size; ++r)
+                put(expected, problem_at(p, p.rank).block(r), vector_of(r, total, call), problem_at(p, r).send(p.rank).offset);
+            break;
+        case Operation::reduce_scatter:
+        case Operation::reduce_scatter_block: {
+            in = vector_of(p.rank, total, call);
+            const Bytes all = reduced(p.size, total, call, combiner);
+            expected.assign(all.begin() + static_cast<std::ptrdiff_t>(own.offset),
+                            all.begin() + static_cast<std::ptrdiff_t>(own.offset + own.bytes));
+            break;
+        }
+    }
+    Bytes out(expected.size(), poison);
+    return {std::move(in), std::move(out), std::move(expected)};
+}
+
+std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
+    p.rank = group.rank();
+    const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
+    const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
     const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
     const bool exchange_v = p.operation == Operation::alltoallv;
     const Problem known = problem_at(p, p.rank);
@@ -100,68 +168,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
 
     std::string wrong;
     for (int call = 0; call < calls; ++call) {
-        Bytes in, out, expected;
-        switch (p.operation) {
-            case Operation::barrier: break;
-            case Operation::bcast:
-                if (root) in = vector_of(p.root, total, call);
-                expected = vector_of(p.root, total, call);
-                break;
-            case Operation::reduce:
-                in = vector_of(p.rank, total, call);
-                if (root) expected = reduced(p.size, total, call, combiner);
-                break;
-            case Operation::allreduce:
-                in = vector_of(p.rank, total, call);
-                expected = reduced(p.size, total, call, combiner);
-                break;
-            case Operation::scan:
-                in = vector_of(p.rank, total, call);
-                expected = reduced(p.rank + 1, total, call, combiner);
-                break;
-            case Operation::exscan:
-                in = vector_of(p.rank, total, call);
-                expected = p.rank == 0 ? Bytes(total, poison) : reduced(p.rank, total, call, combiner);
-                break;
-            case Operation::allgather:
-            case Operation::allgatherv:
-            case Operation::gather:
-            case Operation::gatherv:
-                in = vector_of(p.rank, own.bytes, call);
-                if (root || !has_root(p.operation)) {
-                    expected.assign(total, poison);
-                    for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, p.block(r).bytes, call), 0);
-                }
-                break;
-            case Operation::scatter:
-            case Operation::scatterv: {
-                const Bytes all = vector_of(p.root, total, call);
-                if (root) in = all;
-                expected.assign(own.bytes, poison);
-                if (own.bytes) std::memcpy(expected.data(), all.data() + own.offset, own.bytes);
-                break;
-            }
-            case Operation::alltoall:
-                in = vector_of(p.rank, total, call);
-                expected.assign(total, poison);
-                for (int r = 0; r < p.size; ++r) put(expected, p.block(r), vector_of(r, total, call), own.offset);
-                break;
-            case Operation::alltoallv:
-                in = vector_of(p.rank, total, call);
-                expected.assign(total, poison);
-                for (int r = 0; r < p.size; ++r)
-                    put(expected, known.block(r), vector_of(r, total, call), problem_at(p, r).send(p.rank).offset);
-                break;
-            case Operation::reduce_scatter:
-            case Operation::reduce_scatter_block: {
-                in = vector_of(p.rank, total, call);
-                const Bytes all = reduced(p.size, total, call, combiner);
-                expected.assign(all.begin() + static_cast<std::ptrdiff_t>(own.offset),
-                                all.begin() + static_cast<std::ptrdiff_t>(own.offset + own.bytes));
-                break;
-            }
-        }
-        out.assign(expected.size(), poison);
+        auto [in, out, expected] = exchange(p, call);
         const Bytes before = in;
         if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
         else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());

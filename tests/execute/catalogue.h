@@ -16,6 +16,12 @@ Combiner affine_combiner();
 // Commutative: addition of 64-bit integers.
 Combiner sum_combiner();
 
+// What rank p.rank brings into a call, and what it must have in `out` afterwards.
+struct Exchange {
+    std::vector<std::byte> in, out, expected;
+};
+Exchange exchange(const Problem& p, int call);
+
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.
 std::string run_and_check(Group&, const Algorithm&, Problem, int calls);

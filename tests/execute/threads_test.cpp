@@ -9,41 +9,10 @@
 #include <vector>
 
 #include "catalogue.h"
+#include "on_threads.h"
 
 namespace fanlight::testing {
 namespace {
-
-struct Aligned {
-    explicit Aligned(std::size_t bytes) : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, bytes))) {
-        std::fill_n(base, bytes, std::byte{0});
-    }
-    ~Aligned() { std::free(base); }
-    std::size_t size;
-    std::byte* base;
-};
-
-// Runs `body(group)` on each of `size` threads over one segment; returns the first complaint.
-template <class Body>
-std::string on_threads(int size, bool single_copy, Body body) {
-    const std::size_t bytes = (Group::segment_bytes(size) + 4095) / 4096 * 4096;
-    Aligned segment(bytes);
-    std::vector<std::unique_ptr<Group>> groups;
-    for (int r = 0; r < size; ++r)
-        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}));
-    std::string wrong;
-    std::mutex mutex;
-    std::vector<std::thread> threads;
-    for (int r = 0; r < size; ++r)
-        threads.emplace_back([&, r] {
-            const std::string w = body(*groups[static_cast<std::size_t>(r)]);
-            if (!w.empty()) {
-                const std::lock_guard lock(mutex);
-                if (wrong.empty()) wrong = w;
-            }
-        });
-    for (auto& t : threads) t.join();
-    return wrong;
-}
 
 class Catalogue : public ::testing::TestWithParam<const Algorithm*> {};
 

@@ -1,0 +1,214 @@
+#include "collective/requests.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "collective/call.h"
+#include "collective/hooks.h"
+#include "collective/library.h"
+#include "collective/quiet.h"
+#include "execute/under_way.h"
+
+namespace fanlight {
+
+Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) { ++serving->under_way; }
+
+Started::~Started() {
+    for (MPI_Datatype& d : datatypes_) mpi().Type_free(&d);
+    --serving->under_way;
+}
+
+const Datatype* Started::kept(const Datatype* d) {
+    if (d->named()) return d;
+    MPI_Datatype copy = MPI_DATATYPE_NULL;
+    mpi().Type_dup(d->handle, &copy);
+    datatypes_.push_back(copy);
+    return datatype(copy);
+}
+
+namespace requests {
+
+std::atomic<int> count{0};
+
+namespace {
+
+UnderWay& under_way() {
+    static UnderWay& u = *new UnderWay;
+    return u;
+}
+
+Started& started(Run& run) { return static_cast<Started&>(run); }
+
+// What MPI calls an empty status.
+extern "C" int fanlight_request_query(void*, MPI_Status* status) {
+    mpi().Status_set_elements(status, MPI_BYTE, 0);
+    mpi().Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_ANY_SOURCE;
+    status->MPI_TAG = MPI_ANY_TAG;
+    return MPI_SUCCESS;
+}
+extern "C" int fanlight_request_free(void*) { return MPI_SUCCESS; }
+extern "C" int fanlight_request_cancel(void*, int) { return MPI_SUCCESS; }
+
+// Persistent operations by their requests.
+struct Table {
+    std::mutex mutex;
+    std::unordered_map<MPI_Request, Persistent*> all;
+    std::atomic<std::size_t> size{0};
+};
+Table& table() {
+    static Table& t = *new Table;
+    return t;
+}
+
+Persistent* find(MPI_Request request) {
+    Table& t = table();
+    if (t.size.load(std::memory_order_relaxed) == 0) return nullptr;
+    const std::scoped_lock lock(t.mutex);
+    const auto it = t.all.find(request);
+    return it == t.all.end() ? nullptr : it->second;
+}
+
+}  // namespace
+
+bool start(int count, const MPI_Request all[], int& error) {
+    error = MPI_SUCCESS;
+    if (std::none_of(all, all + std::max(count, 0), find)) return false;
+    for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
+        MPI_Request request = all[i];
+        if (Persistent* p = find(request)) p->start();
+        else error = mpi().Start(&request);
+    }
+    return true;
+}
+
+bool progress() {
+    bool completed = false;
+    if (!any()) return completed;
+    while (Run* run = under_way().poll()) {
+        started(*run).complete();
+        count.fetch_sub(1, std::memory_order_relaxed);
+        completed = true;
+    }
+    return completed;
+}
+
+bool wait(const std::function<bool()>& test) {
+    // The waiter of the oldest one's group: it knows the member waited for, and whether it lives.
+    std::shared_ptr<Serving> serving;
+    int peer = -1;
+    progress();
+    if (test()) return true;
+    if (!under_way().any_of([&](Run& run) {
+            serving = started(run).serving;
+            peer = run.waits_for;
+            return true;
+        }))
+        return false;
+    Waiter& waiter = serving->group().waiter();
+    // A look at the MPI library's own requests costs more than one at ours.
+    const unsigned looks_per_test = waiter.oversubscribed() ? 1 : 4;
+    unsigned looks = 0;
+    bool done = false;
+    waiter(peer, "MPI_Wait", [&] {
+        const bool completed = progress();
+        if (completed || ++looks % looks_per_test == 0) done = test();
+        return done || !any();
+    });
+    return done;
+}
+
+void freed(MPI_Request request) {
+    if (Persistent* p = find(request)) {
+        {
+            const std::scoped_lock lock(table().mutex);
+            table().all.erase(request);
+            --table().size;
+        }
+        if (p->let_go()) delete p;
+        return;
+    }
+    if (!any()) return;
+    const bool ours = under_way().any_of([&](Run& run) {
+        if (started(run).request != request) return false;
+        started(run).request = MPI_REQUEST_NULL;
+        return true;
+    });
+    if (ours) mpi().Grequest_complete(request);
+}
+
+void finish_freed() {
+    while (any() && under_way().any_of([](Run& run) { return started(run).request == MPI_REQUEST_NULL; }))
+        if (!progress()) sched_yield();
+}
+
+}  // namespace requests
+
+void Started::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+    if (mpi().Grequest_start(requests::fanlight_request_query, requests::fanlight_request_free, requests::fanlight_request_cancel, nullptr,
+                             &request) != MPI_SUCCESS)
+        stop("MPI_Grequest_start failed");
+    *handle = request;
+    go(plan, input, output, combiner);
+}
+
+// Not ours any more: it may have been completed when this returns.
+void Started::go(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    requests::count.fetch_add(1, std::memory_order_relaxed);
+    requests::under_way().start(serving->group(), *this, plan, input, output, combiner);
+}
+
+void Started::complete() {
+    if (finish) finish();
+    if (request != MPI_REQUEST_NULL) mpi().Grequest_complete(request);
+    delete this;
+}
+
+void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+    if (handle) {
+        static std::atomic<int> operations{0};
+        // Any tag but that of quiet.cpp's receive; MPI has at least so many.
+        tag_ = 1 + operations.fetch_add(1, std::memory_order_relaxed) % 32766;
+        as_it_lies_ = !workspace.used();
+        if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
+            stop("MPI_Recv_init failed");
+        requests::Table& t = requests::table();
+        const std::scoped_lock lock(t.mutex);
+        t.all.emplace(request, this);
+        ++t.size;
+        *handle = request;
+    }
+    plan_ = &plan;
+    input_ = input;
+    output_ = output;
+    reduces_ = combiner != nullptr;
+    if (combiner) combiner_ = *combiner;
+}
+
+void Persistent::start() {
+    active_ = true;
+    mpi().Start(&request);
+    if (!as_it_lies_) {
+        Call call(*this);
+        again(call);
+    }
+    go(*plan_, input_, output_, reduces_ ? &combiner_ : nullptr);
+}
+
+void Persistent::complete() {
+    if (finish) finish();
+    active_ = false;
+    const bool last = freed_;
+    mpi().Send(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator());
+    if (last) delete this;
+}
+
+bool Persistent::let_go() {
+    freed_ = true;
+    return !active_;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,86 @@
+// Several operations of a group under way at once.  They may end in any order; what the others
+// are told is up to which number all are done.
+#include "execute/steps.h"
+
+namespace fanlight {
+
+namespace {
+
+// Looks once.
+struct OneLook {
+    static constexpr bool in_order = false;
+    int& waits_for;
+    template <class Ready>
+    bool operator()(int peer, Ready&& ready) const {
+        if (ready()) return true;
+        waits_for = peer;
+        return false;
+    }
+};
+
+}  // namespace
+
+void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    if (sequence_ == 0) meet();
+    run.plan_ = &plan;
+    run.input_ = static_cast<const std::byte*>(input);
+    run.output_ = static_cast<std::byte*>(output);
+    if (combiner) run.combiner_ = *combiner;
+    run.taken_ = sequence_;
+    for (const Plan::Part& part : plan.parts)
+        sequence_ = number(part.schedule, sequence_) + numbers(part.schedule) * part.repeat;
+    run.end_ = sequence_;
+    run.part_ = run.repeated_ = run.step_ = 0;
+    run.read_by_others_ = run.finished = false;
+    runs_.push_back(&run);
+}
+
+bool Group::advance() {
+    for (Run* run : runs_) advance(*run);
+    std::erase_if(runs_, [](const Run* run) { return run->finished; });
+    return !runs_.empty();
+}
+
+void Group::advance(Run& run) {
+    const OneLook look{run.waits_for};
+    const char* name = run.plan_->name.c_str();
+    while (!run.finished) {
+        const Plan::Part& part = run.plan_->parts[run.part_];
+        const BoundSchedule& schedule = part.schedule;
+        if (!run.read_by_others_) {
+            if (run.step_ == 0) {
+                if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return;
+                if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
+            }
+            if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, name},
+                       run.step_, look))
+                return;
+            run.taken_ = run.sequence_ + numbers(schedule);
+            run.read_by_others_ = true;
+            tell_done();
+        }
+        if (schedule.has_direct_offers && !was_read(schedule, run.sequence_, look)) return;
+        run.read_by_others_ = false;
+        run.step_ = 0;
+        run.input_ += run.plan_->piece_bytes;
+        run.output_ += run.plan_->piece_bytes;
+        if (++run.repeated_ == part.repeat) {
+            run.repeated_ = 0;
+            run.finished = ++run.part_ == run.plan_->parts.size();
+        }
+    }
+}
+
+void Group::tell_done() {
+    std::uint64_t done = sequence_;
+    for (const Run* run : runs_)
+        if (run->taken_ < run->end_) {
+            done = run->taken_;
+            break;
+        }
+    if (done == told_done_) return;
+    told_done_ = done;
+    store(lanes_.member(rank_).done, done);
+}
+
+}  // namespace fanlight

@@ -1,0 +1,213 @@
+// The steps of a bound schedule over shared lanes: what each of them does.
+//
+// How to wait is the caller's: wait(peer, ready) returns true when ready() is, or false where it
+// would take longer than the caller has time for.  Then the function returns false, and called
+// again goes on with the same step: nothing of a step is done before its last wait.
+// Wait::in_order: whether this member's operations end in the order in which they begin, as those
+// do that are waited for in place.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "execute/copy.h"
+#include "execute/group.h"
+
+namespace fanlight {
+
+struct Operands {
+    const Combiner* combiner;
+    void operator()(const std::byte* left, const std::byte* right, std::byte* into, std::size_t bytes) const {
+        combiner->apply(left, right, into, bytes, combiner->context);
+    }
+};
+
+// Where one operation of a group works.
+struct Group::Frame {
+    std::uint64_t sequence;
+    std::byte* base[3];  // by Buffer
+    const Combiner* combiner;
+    const char* name;
+};
+
+// Its lane and its staging may be used again when every member has read all that it wanted of
+// the operations that used them before.
+template <class Wait>
+bool Group::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
+    sequence = number(schedule, taken);
+    const std::uint64_t ahead = schedule.wide ? 1 : schedule.stages ? lanes_.areas() : lanes_.lanes();
+    if (sequence < ahead) return true;
+    const std::uint64_t needed = std::min(sequence + 1 - ahead, taken);
+    if (all_done_ >= needed) return true;
+    std::uint64_t least = taken;
+    for (int r = 0; r < size_; ++r) {
+        if (Wait::in_order && r == rank_) continue;
+        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
+        if (known < needed) {
+            const std::uint64_t& done = lanes_.member(r).done;
+            if (!wait(r, [&] { return (known = load(done)) >= needed; })) return false;
+        }
+        least = std::min(least, known);
+    }
+    all_done_ = least;
+    return true;
+}
+
+template <class Wait>
+bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, const Wait& wait) {
+    const std::uint64_t sequence = frame.sequence;
+    const Combiner* const combiner = frame.combiner;
+    const char* const name = frame.name;
+    std::byte* const segment = lanes_.base();
+    std::byte* const lane = lanes_.lane(sequence);
+    std::byte* const staging = lanes_.staging(sequence, rank_);
+    const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
+    const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
+    const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
+    const auto address = [](const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); };
+    const Operands apply{combiner};
+
+    for (; next < schedule.steps.size(); ++next) {
+        const BoundStep& s = schedule.steps[next];
+        switch (s.kind) {
+            case BoundKind::post: {
+                Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                // What is combined with the bytes that come is read by this rank.
+                post.address = s.order == Order::overwrite ? address(at(s.to_buffer, s.to)) : 0;
+                store(post.flag, flag_of(sequence, s.message, Place::direct));
+                break;
+            }
+            case BoundKind::put: {
+                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                if (s.acknowledged) {
+                    // The cell and its staging hold message j - depth until that was taken.
+                    const auto& channel = channel_of(s);
+                    const std::uint64_t needed = taken(s.message + 1 - static_cast<std::uint64_t>(lanes_.depth()));
+                    if (!wait(s.peer, [&] { return load(channel.taken) >= needed; })) return false;
+                }
+                std::byte* from = at(s.from_buffer, s.from);
+                if (s.place == Place::direct) {
+                    const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                    if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.message); })) return false;
+                    if (post.address) copy_once(Way::write, s.peer, from, post.address, s.bytes, name);
+                    else cell->where = address(from);
+                } else if (s.place == Place::staged) {
+                    std::memcpy(staging + s.staging, from, s.bytes);
+                    cell->where = static_cast<std::uint64_t>(staging - segment) + s.staging;
+                } else if (s.bytes > 0) {
+                    std::memcpy(cell->payload, from, s.bytes);
+                }
+                store(cell->flag, flag_of(sequence, s.message, s.place));
+                break;
+            }
+            case BoundKind::set_bit:
+                turn_over(*reinterpret_cast<std::uint64_t*>(lane + s.cell), std::uint64_t{1} << s.message % 64);
+                break;
+            case BoundKind::await_bit: {
+                const auto* word = reinterpret_cast<const std::uint64_t*>(lane + s.cell);
+                const std::uint64_t bit = std::uint64_t{1} << s.message % 64;
+                std::uint64_t& seen = seen_bits_[(sequence & (lanes_.lanes() - 1)) * lanes_.register_words() + s.message / 64];
+                if (!wait(s.peer, [&] { return ((load(*word) ^ seen) & bit) != 0; })) return false;
+                seen ^= bit;
+                if constexpr (Wait::in_order) note_done(s.peer, sequence);
+                break;
+            }
+            case BoundKind::settle: {
+                const Channel& channel = channel_of(s);
+                if (!wait(s.peer, [&] { return load(channel.taken) >= taken(s.message + 1); })) return false;
+                break;
+            }
+            case BoundKind::offer: {
+                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                if (s.bytes > 0) {
+                    const std::byte* from = at(s.from_buffer, s.from);
+                    std::uint64_t where;
+                    if (s.place == Place::inlined) {
+                        std::memcpy(cell->payload, from, s.bytes);
+                        where = static_cast<std::uint64_t>(cell->payload - segment);
+                    } else if (s.place == Place::staged) {
+                        std::memcpy(staging + s.staging, from, s.bytes);
+                        where = static_cast<std::uint64_t>(staging - segment) + s.staging;
+                    } else {
+                        where = address(from);
+                    }
+                    cell->where = where - s.from;
+                }
+                store(cell->flag, flag_of(sequence, s.message, s.place));
+                break;
+            }
+            case BoundKind::arrive: {
+                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                if (!wait(s.peer, [&] { return flag_names(load(cell->flag), sequence, s.message); })) return false;
+                if constexpr (Wait::in_order) note_done(s.peer, sequence);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (s.place == Place::direct) {
+                    if (s.order != Order::overwrite)
+                        read_and_combine(s, cell->where, to, nullptr, schedule.element, combiner, name);
+                } else if (s.bytes > 0) {
+                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + cell->where;
+                    if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                    else apply(to, from, to, s.bytes);
+                }
+                if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
+                break;
+            }
+            case BoundKind::get: {
+                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                std::uint64_t flag;
+                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.message); })) return false;
+                if constexpr (Wait::in_order) note_done(s.peer, sequence);
+                if (s.bytes == 0) break;
+                std::byte* to = at(s.to_buffer, s.to);
+                const std::byte* operand = at(s.operand_buffer, s.operand);
+                if (place_of(flag) == Place::direct) {
+                    const std::uint64_t from = cell->where + s.from;
+                    if (s.order == Order::overwrite && s.fused == Order::overwrite)
+                        copy_once(Way::read, s.peer, to, from, s.bytes, name);
+                    else read_and_combine(s, from, to, operand, schedule.element, combiner, name);
+                    break;
+                }
+                const std::byte* from = segment + cell->where + s.from;
+                if (s.fused == Order::before) apply(operand, from, to, s.bytes);
+                else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
+                else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                else apply(to, from, to, s.bytes);
+                break;
+            }
+            case BoundKind::copy: {
+                const std::byte* from = at(s.from_buffer, s.from);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (from != to && s.bytes > 0) copy_bytes(to, from, s.bytes);
+                break;
+            }
+            case BoundKind::combine: {
+                const std::byte* from = at(s.from_buffer, s.from);
+                std::byte* to = at(s.to_buffer, s.to);
+                if (s.bytes == 0) break;
+                if (s.order == Order::before) apply(from, to, to, s.bytes);
+                else apply(to, from, to, s.bytes);
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+// What this member offered of its own memory is its own again when the readers have read it.
+template <class Wait>
+bool Group::was_read(const BoundSchedule& schedule, std::uint64_t sequence, const Wait& wait) {
+    for (const BoundStep& s : schedule.steps) {
+        if (s.kind != BoundKind::offer || s.place != Place::direct) continue;
+        for (std::uint32_t i = 0; i < s.readers; ++i) {
+            const int reader = schedule.readers[s.first_reader + i];
+            std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];
+            const std::uint64_t& done = lanes_.member(reader).done;
+            if (known <= sequence && !wait(reader, [&] { return (known = load(done)) > sequence; })) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace fanlight

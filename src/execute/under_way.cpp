@@ -1,0 +1,93 @@
+#include "execute/under_way.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace fanlight {
+
+namespace {
+constexpr auto look_every = std::chrono::milliseconds(1);
+// ... while nobody but the helper advances anything.
+constexpr auto advance_every = std::chrono::microseconds(100);
+// To wake the helper costs a system call: it goes on looking for a while.
+constexpr int looks_before_sleep = 100;
+}  // namespace
+
+UnderWay::~UnderWay() {
+    ended_ = true;
+    asleep_ = false;
+    asleep_.notify_one();
+    if (helper_.joinable()) helper_.join();
+}
+
+void UnderWay::start(Group& group, Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    {
+        const std::scoped_lock lock(mutex_);
+        group.start(run, plan, input, output, combiner);
+        runs_.push_back(&run);
+        if (!group.advance()) return;
+        if (std::ranges::find(groups_, &group) == groups_.end()) groups_.push_back(&group);
+        busy_ = true;
+        if (!helper_.joinable()) {
+            // Signals are the program's own threads'.
+            sigset_t all, before;
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &before);
+            helper_ = std::thread([this] { help(); });
+            pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        }
+    }
+    if (asleep_) {
+        asleep_ = false;
+        asleep_.notify_one();
+    }
+}
+
+void UnderWay::advance() {
+    std::erase_if(groups_, [](Group* group) { return !group->advance(); });
+    if (groups_.empty()) busy_ = false;
+}
+
+Run* UnderWay::poll() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) return nullptr;
+    polls_.fetch_add(1, std::memory_order_relaxed);
+    advance();
+    const auto it = std::ranges::find_if(runs_, [](const Run* run) { return run->finished; });
+    if (it == runs_.end()) return nullptr;
+    Run* run = *it;
+    runs_.erase(it);
+    return run;
+}
+
+void UnderWay::help() {
+    std::uint64_t seen = 0;
+    int idle = 0;
+    bool alone = false;
+    while (!ended_) {
+        if (alone) std::this_thread::sleep_for(advance_every);
+        else std::this_thread::sleep_for(look_every);
+        if (!busy_) {
+            alone = false;
+            if (++idle < looks_before_sleep) continue;
+            idle = 0;
+            asleep_ = true;
+            if (!busy_ && !ended_) asleep_.wait(true);
+            asleep_ = false;
+            continue;
+        }
+        idle = 0;
+        const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
+        alone = polls == seen;
+        if (alone) {
+            const std::scoped_lock lock(mutex_);
+            advance();
+        }
+        seen = polls;
+    }
+}
+
+}  // namespace fanlight

@@ -1,0 +1,57 @@
+// The operations that this process has under way, and who advances them: every thread that calls
+// poll(), and a thread of their own while nobody does.
+//
+// MPI promises that a non-blocking collective goes on while its rank is elsewhere, as in a
+// MPI_Recv whose sender waits for that very collective.  The thread sleeps unless something is
+// under way and nobody has polled for a millisecond; it touches memory alone and never calls MPI.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "execute/group.h"
+
+namespace fanlight {
+
+class UnderWay {
+public:
+    UnderWay() = default;
+    ~UnderWay();
+    UnderWay(const UnderWay&) = delete;
+    UnderWay& operator=(const UnderWay&) = delete;
+
+    // As Group::start, and what can be done at once is done.  Group, plan and buffers live until
+    // poll() has returned the run.
+    void start(Group&, Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
+
+    // Advances all; returns one that is finished and forgets it, or null.  Null also where
+    // another thread is at it.
+    Run* poll();
+
+    // Whether look(run) is true for one that poll() has not returned yet; all are asked in the
+    // order of their starts, under the lock.
+    template <class Look>
+    bool any_of(Look&& look) {
+        const std::scoped_lock lock(mutex_);
+        for (Run* run : runs_)
+            if (look(*run)) return true;
+        return false;
+    }
+
+private:
+    void advance();
+    void help();
+
+    std::mutex mutex_;
+    std::vector<Run*> runs_;      // started, not yet returned by poll()
+    std::vector<Group*> groups_;  // of those that are not finished
+    std::atomic<std::uint64_t> polls_{0};
+    std::atomic<bool> busy_{false};    // groups_ is not empty
+    std::atomic<bool> asleep_{false}, ended_{false};
+    std::thread helper_;
+};
+
+}  // namespace fanlight

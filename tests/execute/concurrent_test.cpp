@@ -1,0 +1,161 @@
+// Several operations of a group under way at once, advanced by each rank in an order of its own;
+// the ranks are threads.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <string>
+
+#include "catalogue.h"
+#include "execute/under_way.h"
+#include "on_threads.h"
+
+namespace fanlight::testing {
+namespace {
+
+struct Random {
+    unsigned state;
+    unsigned operator()(unsigned below) {
+        state = state * 1664525 + 1013904223;
+        return (state >> 8) % below;
+    }
+};
+
+struct Operands {
+    Problem problem;
+    Plan plan;
+    Exchange data;
+    Combiner combiner;
+    Run run;
+};
+
+std::string check(const Operands& u) {
+    if (u.data.out == u.data.expected) return {};
+    return std::string(u.plan.name) + ": rank " + std::to_string(u.problem.rank) + " of " +
+           std::to_string(u.problem.size) + " has a wrong result";
+}
+
+// All ranks start the same operations in the same order; how many are under way at once, and
+// when a rank looks at them, is different on each.
+std::string mixed(Group& group, int calls, std::size_t at_once) {
+    Random same{12345}, own{static_cast<unsigned>(group.rank()) * 7919 + 1};
+    std::deque<Operands> all;
+    for (int call = 0; call < calls; ++call) {
+        const Algorithm& a = algorithms()[same(static_cast<unsigned>(algorithms().size()))];
+        const auto possible = problems(a, group.size(), {1, 15, 2049, 5001});
+        const unsigned which = same(1000);
+        if (possible.empty() || a.operation == Operation::gatherv || a.operation == Operation::scatterv ||
+            a.operation == Operation::alltoallv)
+            continue;
+        Operands& u = all.emplace_back();
+        u.problem = possible[which % possible.size()];
+        u.problem.rank = group.rank();
+        u.combiner = u.problem.commutative ? sum_combiner() : affine_combiner();
+        try {
+            u.plan = group.plan(a, u.problem);
+        } catch (const std::invalid_argument&) {
+            all.pop_back();
+            continue;
+        }
+        u.data = exchange(u.problem, call);
+        group.start(u.run, u.plan, u.data.in.data(), u.data.out.data(), reduces(a.operation) ? &u.combiner : nullptr);
+        for (unsigned looks = own(3); looks > 0; --looks) group.advance();
+        while (all.size() > at_once || (!all.empty() && all.front().run.finished)) {
+            while (!all.front().run.finished) {
+                group.advance();
+                std::this_thread::yield();
+            }
+            if (std::string wrong = check(all.front()); !wrong.empty()) return wrong;
+            all.pop_front();
+        }
+    }
+    while (group.advance()) std::this_thread::yield();
+    for (const Operands& u : all)
+        if (std::string wrong = check(u); !wrong.empty()) return wrong;
+    return {};
+}
+
+#ifdef __SANITIZE_THREAD__
+constexpr int calls = 60;
+#else
+constexpr int calls = 400;
+#endif
+
+TEST(Concurrent, ManyAtOnce) {
+    for (int size : {1, 2, 3, 5})
+        for (bool single_copy : {false, true})
+            EXPECT_EQ(on_threads(size, single_copy, [](Group& g) { return mixed(g, calls, 70); }), "")
+                << size << " ranks" << (single_copy ? ", single copy" : "");
+}
+
+TEST(Concurrent, OneAtATime) {
+    EXPECT_EQ(on_threads(3, true, [](Group& g) { return mixed(g, calls, 0); }), "");
+}
+
+// An operation ends while another one that was started before it cannot.
+TEST(Concurrent, ALaterOneEndsFirst) {
+    const Algorithm& bcast = *find_algorithm(Operation::bcast, "one-to-all");
+    EXPECT_EQ(on_threads(2, false, [&](Group& g) {
+        Problem p;
+        p.operation = Operation::bcast;
+        p.size = 2;
+        p.rank = g.rank();
+        p.bytes = 8;
+        const Plan from_0 = g.plan(bcast, p);
+        p.root = 1;
+        const Plan from_1 = g.plan(bcast, p);
+        std::uint64_t a = g.rank() == 0 ? 5 : 0, b = g.rank() == 1 ? 7 : 0;
+        fanlight::Run first, second;
+        if (g.rank() == 0) {
+            g.start(first, from_1, &b, &b, nullptr);
+            g.start(second, from_0, &a, &a, nullptr);
+            g.advance();  // nobody has started the first, and the second needs nobody
+            if (first.finished || !second.finished || a != 5) return std::string("the second does not end first");
+            while (g.advance()) std::this_thread::yield();
+            return std::string(b == 7 ? "" : "wrong");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        g.start(first, from_1, &b, &b, nullptr);
+        g.start(second, from_0, &a, &a, nullptr);
+        while (g.advance()) std::this_thread::yield();
+        return std::string(a == 5 && b == 7 ? "" : "wrong");
+    }), "");
+}
+
+// A rank that does not look for a while gives its part nevertheless, also after the thread that
+// looks in its place has gone to sleep.
+TEST(Concurrent, AnotherThreadGivesARanksPart) {
+    const Algorithm& allreduce = *find_algorithm(Operation::allreduce, "recursive-doubling");
+    std::atomic<bool> ended{false};
+    EXPECT_EQ(on_threads(4, false, [&](Group& g) {
+        Problem p;
+        p.operation = Operation::allreduce;
+        p.size = 4;
+        p.rank = g.rank();
+        p.bytes = p.element = 8;
+        const Plan plan = g.plan(allreduce, p);
+        const Combiner sum = sum_combiner();
+        fanlight::UnderWay under_way;
+        for (std::uint64_t call = 0; call < 3; ++call) {
+            if (call == 2) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+            std::uint64_t in = call + static_cast<std::uint64_t>(g.rank()), out = 0;
+            fanlight::Run run;
+            under_way.start(g, run, plan, &in, &out, &sum);
+            if (g.rank() == 1)
+                while (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            while (under_way.poll() != &run) std::this_thread::yield();
+            if (g.rank() == 3) ended = true;
+            if (out != 4 * call + 6) return std::string("wrong");
+            std::uint64_t none = 0;  // all are through before the next one
+            fanlight::Run last;
+            under_way.start(g, last, plan, &none, &out, &sum);
+            while (under_way.poll() != &last) std::this_thread::yield();
+            if (g.rank() == 3) ended = false;
+        }
+        return std::string();
+    }), "");
+}
+
+}  // namespace
+}  // namespace fanlight::testing

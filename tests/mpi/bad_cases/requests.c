@@ -1,0 +1,255 @@
+// Non-blocking collectives: several under way, waited for in different orders on the ranks, mixed
+// with messages in one array of requests; and what must go on while a rank is elsewhere.
+//
+//   requests [freed]   also frees an active request (MPI forbids it; it must not do harm)
+//   requests plain     without what MPI libraries themselves do wrong
+#include "case.h"
+
+enum { MANY = 100, LONG = 300000 };
+static int plain, freed;
+
+static int value(int source, int i, int call) { return (source + 1) * 1000003 + i * 17 + call; }
+
+static void meet(MPI_Comm comm) {
+    MPI_Request request;
+    MPI_Ibarrier(comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(comm);
+}
+
+static void one_of_each(int call) {
+    enum { N = 50 };
+    int *send = malloc(sizeof(int) * N * size), told[N], summed[N], prefix[N], block[N];
+    int *gathered = malloc(sizeof(int) * N * size), *all = malloc(sizeof(int) * N * size), *swapped = malloc(sizeof(int) * N * size);
+    const int root = call % size;
+    for (int i = 0; i < N * size; ++i) send[i] = value(rank, i, call) % 65536;
+    for (int i = 0; i < N; ++i) told[i] = rank == root ? i + call : -1;
+    memset(gathered, 0, sizeof(int) * N * size);
+    MPI_Request r[9];
+    MPI_Iallreduce(send, summed, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[0]);
+    MPI_Ibcast(told, N, MPI_INT, root, MPI_COMM_WORLD, &r[1]);
+    MPI_Igather(send, N, MPI_INT, gathered, N, MPI_INT, root, MPI_COMM_WORLD, &r[2]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &r[3]);
+    MPI_Iallgather(send, N, MPI_INT, all, N, MPI_INT, MPI_COMM_WORLD, &r[4]);
+    MPI_Ialltoall(send, N, MPI_INT, swapped, N, MPI_INT, MPI_COMM_WORLD, &r[5]);
+    MPI_Iscan(send, prefix, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[6]);
+    MPI_Iscatter(send, N, MPI_INT, block, N, MPI_INT, root, MPI_COMM_WORLD, &r[7]);
+    r[8] = MPI_REQUEST_NULL;
+    for (int done = 0; done < 9; ++done) {
+        const int k = (done * (rank % 2 ? 2 : 7) + call) % 9;  // an order of this rank's own
+        if (rank % 3 == 2) {
+            int flag = 0;
+            while (!flag) MPI_Test(&r[k], &flag, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Status status;
+            REQUIRE(MPI_Wait(&r[k], &status) == MPI_SUCCESS);
+        }
+        REQUIRE(r[k] == MPI_REQUEST_NULL);
+    }
+    for (int i = 0; i < N; ++i) {
+        int sum = 0, before = 0;
+        for (int s = 0; s < size; ++s) {
+            const int theirs = value(s, i, call) % 65536;
+            sum += theirs;
+            if (s <= rank) before += theirs;
+            REQUIRE(all[s * N + i] == theirs);
+            if (rank == root) REQUIRE(gathered[s * N + i] == theirs);
+            REQUIRE(swapped[s * N + i] == value(s, rank * N + i, call) % 65536);
+        }
+        REQUIRE(summed[i] == sum && prefix[i] == before && told[i] == i + call);
+        REQUIRE(block[i] == value(root, rank * N + i, call) % 65536);
+    }
+    free(send), free(gathered), free(all), free(swapped);
+}
+
+// More than there are lanes.
+static void many_at_once(void) {
+    int in[MANY], out[MANY];
+    MPI_Request requests[MANY];
+    for (int i = 0; i < MANY; ++i) {
+        in[i] = rank + i;
+        MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[i]);
+    }
+    if (rank == size - 1) usleep(3000);
+    MPI_Waitall(MANY, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + size * i);
+}
+
+static void mixed_with_messages(int call) {
+    const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    int sum = -1, in = rank + call, got = -1, told = rank == 0 ? call : -1, indices[4], left = 4;
+    MPI_Request r[4];
+    MPI_Irecv(&got, 1, MPI_INT, from, 5, MPI_COMM_WORLD, &r[0]);
+    MPI_Iallreduce(&in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[1]);
+    MPI_Isend(&in, 1, MPI_INT, to, 5, MPI_COMM_WORLD, &r[2]);
+    MPI_Ibcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD, &r[3]);
+    int seen[4] = {0, 0, 0, 0};
+    switch (call % 4) {
+        case 0: MPI_Waitall(4, r, MPI_STATUSES_IGNORE); break;
+        case 1:
+            for (; left > 0; --left) {
+                int index;
+                MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE);
+                REQUIRE(index >= 0 && index < 4 && !seen[index]++);
+            }
+            break;
+        case 2:
+            while (left > 0) {
+                int n;
+                MPI_Testsome(4, r, &n, indices, MPI_STATUSES_IGNORE);
+                REQUIRE(n != MPI_UNDEFINED);
+                left -= n;
+            }
+            break;
+        case 3:
+            while (left > 0) {
+                int n;
+                MPI_Waitsome(4, r, &n, indices, MPI_STATUSES_IGNORE);
+                REQUIRE(n > 0);
+                left -= n;
+            }
+    }
+    for (int i = 0; i < 4; ++i) REQUIRE(r[i] == MPI_REQUEST_NULL);
+    REQUIRE(got == from + call && told == call && sum == size * (size - 1) / 2 + size * call);
+}
+
+// A rank inside MPI_Recv must give its part of a barrier that the sender waits for.
+static void elsewhere(void) {
+    MPI_Request request;
+    int token = rank;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    if (rank == 0) {
+        for (int s = 1; s < size; ++s) {
+            MPI_Recv(&token, 1, MPI_INT, s, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            REQUIRE(token == s);
+        }
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Ssend(&token, 1, MPI_INT, 0, 6, MPI_COMM_WORLD);
+    }
+    // The same with many pieces.
+    int *buffer = malloc(sizeof(int) * LONG);
+    for (int i = 0; i < LONG; ++i) buffer[i] = rank == size - 1 ? i : -1;
+    MPI_Ibcast(buffer, LONG, MPI_INT, size - 1, MPI_COMM_WORLD, &request);
+    if (rank == size - 1) {
+        if (size > 1) MPI_Recv(&token, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 0) MPI_Ssend(&token, 1, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < LONG; ++i) REQUIRE(buffer[i] == i);
+    free(buffer);
+}
+
+// What an operation uses may be given back while it is under way.
+static void freed_meanwhile(void) {
+    enum { N = 40 };
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    meet(comm);
+    for (int call = 0; call < 5; ++call) {
+        MPI_Datatype every_second;
+        MPI_Type_vector(N, 1, 2, MPI_INT, &every_second);
+        MPI_Type_commit(&every_second);
+        int strided[2 * N];
+        for (int i = 0; i < 2 * N; ++i) strided[i] = rank == 0 ? i : -1;
+        MPI_Request request;
+        MPI_Ibcast(strided, 1, every_second, 0, comm, &request);
+        MPI_Type_free(&every_second);
+        if (call == 4) MPI_Comm_free(&comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 2 * N; ++i) REQUIRE(strided[i] == (rank == 0 || i % 2 == 0 ? i : -1));
+    }
+}
+
+static void add(void *in, void *inout, int *n, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *n; ++i) ((int *)inout)[i] += ((int *)in)[i];
+}
+
+static void own_operator(void) {
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+    int in[3] = {rank, 2, 3}, out[3] = {-1, -1, -1};
+    MPI_Request request;
+    MPI_Iallreduce(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    REQUIRE(out[0] == size * (size - 1) / 2 && out[1] == 2 * size && out[2] == 3 * size);
+    MPI_Op_free(&op);
+}
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+// Started again and again, in an order of each rank's own, with the buffers' contents of that time.
+static void persistent(void) {
+    enum { N = 3, LENGTH = 20000 };
+    int sum[N], strided[2 * N], in_place[N], *told = malloc(sizeof(int) * LENGTH), *all = malloc(sizeof(int) * size);
+    int counts[64], places[64], place = 0;
+    for (int s = 0; s < size; ++s) counts[s] = 1, places[s] = place++;
+    MPI_Datatype every_second;
+    MPI_Type_vector(N, 1, 2, MPI_INT, &every_second);
+    MPI_Type_commit(&every_second);
+    MPI_Request r[4];
+    MPI_Allreduce_init(MPI_IN_PLACE, in_place, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Bcast_init(strided, 1, every_second, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    MPI_Bcast_init(told, LENGTH, MPI_INT, size - 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[2]);
+    MPI_Allgatherv_init(&sum[0], 1, MPI_INT, all, counts, places, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &r[3]);
+    if (!plain) MPI_Type_free(&every_second);  // Open MPI 5.0.11 still uses it
+    for (int call = 0; call < 30; ++call) {
+        sum[0] = rank * call;
+        for (int i = 0; i < N; ++i) in_place[i] = rank + call + i;
+        for (int i = 0; i < 2 * N; ++i) strided[i] = rank == 0 ? i + call : -1;
+        for (int i = 0; i < LENGTH; ++i) told[i] = rank == size - 1 ? i + call : -1;
+        const int own_order = plain ? 0 : rank;  // with different ones Intel MPI 2021.18 hangs
+        if (call % 5 == 2) MPI_Startall(4, r);
+        else
+            for (int k = 0; k < 4; ++k) MPI_Start(&r[(k * (own_order % 2 ? 1 : 3) + own_order) % 4]);
+        if (call % 3 == 0) MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+        else
+            for (int k = 0; k < 4; ++k) MPI_Wait(&r[(k + rank) % 4], MPI_STATUS_IGNORE);
+        for (int i = 0; i < N; ++i) REQUIRE(in_place[i] == size * (size - 1) / 2 + size * (call + i));
+        for (int i = 0; i < 2 * N; ++i) REQUIRE(strided[i] == (rank == 0 || i % 2 == 0 ? i + call : -1));
+        for (int i = 0; i < LENGTH; ++i) REQUIRE(told[i] == i + call);
+        for (int s = 0; s < size; ++s) REQUIRE(all[s] == s * call);
+    }
+    for (int k = 0; k < 4; ++k) {
+        MPI_Wait(&r[k], MPI_STATUS_IGNORE);  // inactive: returns at once
+        MPI_Request_free(&r[k]);
+        REQUIRE(r[k] == MPI_REQUEST_NULL);
+    }
+    if (plain) MPI_Type_free(&every_second);
+    free(told), free(all);
+}
+#else
+static void persistent(void) {}
+#endif
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    plain = argc > 1 && strcmp(argv[1], "plain") == 0;
+    freed = argc > 1 && strcmp(argv[1], "freed") == 0;
+    meet(MPI_COMM_WORLD);
+    for (int call = 0; call < 60; ++call) {
+        one_of_each(call);
+        mixed_with_messages(call);
+        if (call % 7 == 3) checked_allreduce(MPI_COMM_WORLD, call, 10);
+    }
+    many_at_once();
+    for (int i = 0; i < 5; ++i) elsewhere();
+    freed_meanwhile();
+    own_operator();
+    for (int i = 0; i < 3; ++i) persistent();
+    if (freed) {
+        static int told;
+        MPI_Request request;
+        told = rank == 0 ? 9 : -1;
+        MPI_Ibcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        MPI_Request_free(&request);
+        REQUIRE(request == MPI_REQUEST_NULL);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < 20 && told != 9; ++i) usleep(1000);
+        REQUIRE(told == 9);
+    }
+    return done();
+}

@@ -1,0 +1,57 @@
+"""Non-blocking collectives and their requests."""
+
+import pytest
+
+import running
+from running import IMPI, MPICH, OPENMPI, run
+
+parametrize = pytest.mark.parametrize
+
+# Left to the MPI library: nobody but the root knows the lengths.
+NOT_STARTED = {"gatherv", "scatterv"}
+
+
+@parametrize("ranks", [1, 2, 3, 5])
+def test_requests(mpi, ranks, plain):
+    if ranks not in (2, 3) and mpi not in (MPICH, OPENMPI):
+        pytest.skip("two numbers of ranks are enough")
+    result = run(mpi, ranks, "requests" + (" plain" if plain else ""), preload=not plain).must_be_ok()
+    if not plain and ranks > 1:
+        for operation in ("ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "igather", "iscan", "iscatter"):
+            assert result.report.calls(operation) >= 60 * ranks, f"{operation}\n{result}"
+
+
+@parametrize("ranks", [2, 3])
+def test_threads(mpi, ranks, plain):
+    result = run(mpi, ranks, "requests_threads", preload=not plain)
+    if "skipped" in result.out:
+        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
+    result.must_be_ok()
+    if not plain:
+        assert result.report.calls("iallreduce") > 1000 * ranks, str(result)
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_an_active_request_is_freed(mpi, fanlight_only):
+    """MPI forbids it, and some libraries allow it."""
+    run(mpi, 3, "requests freed").must_be_ok()
+
+
+@parametrize("mpi,ranks,settings", [(MPICH, 2, {}), (OPENMPI, 3, {}), (IMPI, 2, {}),
+                                    (MPICH, 3, {"SINGLE_COPY": "off", "PIECE": "4K"})], ids=str)
+def test_every_collective_as_a_non_blocking_one(mpi, ranks, settings, plain):
+    # --plain leaves out what the MPI libraries do wrong: the program's operators stay with them.
+    result = run(mpi, ranks, "collectives --quick --plain", settings, preload=not plain,
+                 preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
+    if not plain:
+        for operation in set(running.operations()) - NOT_STARTED:
+            assert result.report.calls("i" + operation) > 10 * ranks, f"{operation}\n{result}"
+
+
+@parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
+def test_every_collective_as_a_persistent_one(mpi, ranks, plain):
+    result = run(mpi, ranks, "collectives --quick --plain", preload=not plain, settings={"BY_REQUESTS": "persistent"},
+                 preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
+    if not plain:
+        for operation in set(running.operations()) - NOT_STARTED:
+            assert result.report.calls(operation + "_init") > 10 * ranks, f"{operation}\n{result}"
