@@ -79,7 +79,7 @@ void put(Bytes& into, const Block& at, const Bytes& from, std::size_t from_offse
 Combiner affine_combiner() { return {affine, nullptr}; }
 Combiner sum_combiner() { return {sum, nullptr}; }
 
-Exchange exchange(const Problem& p, int call) {
+Data data_of(const Problem& p, int call) {
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
     const Block own = p.block(p.rank);
@@ -168,7 +168,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
 
     std::string wrong;
     for (int call = 0; call < calls; ++call) {
-        auto [in, out, expected] = exchange(p, call);
+        auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
         if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
         else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());

@@ -17,10 +17,10 @@ Combiner affine_combiner();
 Combiner sum_combiner();
 
 // What rank p.rank brings into a call, and what it must have in `out` afterwards.
-struct Exchange {
+struct Data {
     std::vector<std::byte> in, out, expected;
 };
-Exchange exchange(const Problem& p, int call);
+Data data_of(const Problem& p, int call);
 
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.

@@ -25,7 +25,7 @@ struct Random {
 struct Operands {
     Problem problem;
     Plan plan;
-    Exchange data;
+    Data data;
     Combiner combiner;
     Run run;
 };
@@ -58,7 +58,7 @@ std::string mixed(Group& group, int calls, std::size_t at_once) {
             all.pop_back();
             continue;
         }
-        u.data = exchange(u.problem, call);
+        u.data = data_of(u.problem, call);
         group.start(u.run, u.plan, u.data.in.data(), u.data.out.data(), reduces(a.operation) ? &u.combiner : nullptr);
         for (unsigned looks = own(3); looks > 0; --looks) group.advance();
         while (all.size() > at_once || (!all.empty() && all.front().run.finished)) {

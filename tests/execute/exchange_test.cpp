@@ -32,7 +32,7 @@ void expect_same(const Messages& sent, const Messages& received, const Algorithm
 }
 
 // Only for windows does it matter where a message lies.
-Messages messages(const std::vector<fanlight::Exchange>& all, std::span<const int> members, Transfer::Kind kind, Need need) {
+Messages messages(const std::vector<Exchange>& all, std::span<const int> members, Transfer::Kind kind, Need need) {
     Messages result;
     for (std::size_t r = 0; r < all.size(); ++r)
         for (const Transfer& t : all[r].steps) {
@@ -48,8 +48,8 @@ Messages messages(const std::vector<fanlight::Exchange>& all, std::span<const in
     return result;
 }
 
-std::vector<fanlight::Exchange> exchanges(const Algorithm& a, const Problem& whole, std::span<const int> members, Need need) {
-    std::vector<fanlight::Exchange> all;
+std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::span<const int> members, Need need) {
+    std::vector<Exchange> all;
     for (int r = 0; r < whole.size; ++r)
         // The windows need all ranks' schedules, and with them what gatherv's ranks do not know.
         all.push_back(exchange(a, need == Need::numbers ? problem_at(whole, r) : [&] { Problem p = whole; p.rank = r; return p; }(),
@@ -85,9 +85,9 @@ TEST(Exchange, OthersKnowTheFences) {
     for_all(6, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
         Problem other = p;
         other.rank = -1;
-        const fanlight::Exchange outside = exchange(a, other, members, Need::fences);
+        const Exchange outside = exchange(a, other, members, Need::fences);
         EXPECT_TRUE(outside.steps.empty());
-        for (const fanlight::Exchange& x : exchanges(a, p, members, Need::fences)) {
+        for (const Exchange& x : exchanges(a, p, members, Need::fences)) {
             EXPECT_EQ(x.epochs, outside.epochs);
             EXPECT_EQ(x.area_bytes, outside.area_bytes);
             EXPECT_EQ(x.flags, outside.flags);
@@ -99,7 +99,7 @@ TEST(Exchange, OthersKnowTheFences) {
 // behind all that it has received.
 TEST(Exchange, FencesLieBetween) {
     for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        for (const fanlight::Exchange& x : exchanges(a, p, members, Need::fences)) {
+        for (const Exchange& x : exchanges(a, p, members, Need::fences)) {
             std::uint32_t step = 0, began = 0;
             for (const Exchange::Round& round : x.rounds) {
                 for (; step < round.end; ++step) {
