@@ -75,6 +75,28 @@ static void many_at_once(void) {
     for (int i = 0; i < MANY; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + size * i);
 }
 
+// Each with lengths of its own: what one needs must live as long as it is under way.
+static void many_lengths(void) {
+    MPI_Request r[MANY];
+    int *counts = malloc(sizeof(int) * MANY * size), *places = malloc(sizeof(int) * MANY * size);
+    int *send = malloc(sizeof(int) * MANY * 200), *all = malloc(sizeof(int) * MANY * size * 200);
+    if (rank == size - 1) usleep(3000);  // the others have them all under way
+    for (int i = 0; i < MANY; ++i) {
+        for (int s = 0; s < size; ++s) {
+            counts[i * size + s] = 1 + (i * 7 + s * 31) % 200;
+            places[i * size + s] = s * 200;
+        }
+        for (int k = 0; k < 200; ++k) send[i * 200 + k] = value(rank, k, i);
+        MPI_Iallgatherv(send + i * 200, counts[i * size + rank], MPI_INT, all + i * size * 200, counts + i * size,
+                        places + i * size, MPI_INT, MPI_COMM_WORLD, &r[i]);
+    }
+    MPI_Waitall(MANY, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < MANY; ++i)
+        for (int s = 0; s < size; ++s)
+            for (int k = 0; k < counts[i * size + s]; ++k) REQUIRE(all[(i * size + s) * 200 + k] == value(s, k, i));
+    free(counts), free(places), free(send), free(all);
+}
+
 static void mixed_with_messages(int call) {
     const int to = (rank + 1) % size, from = (rank + size - 1) % size;
     int sum = -1, in = rank + call, got = -1, told = rank == 0 ? call : -1, indices[4], left = 4;
@@ -236,6 +258,7 @@ int main(int argc, char **argv) {
         if (call % 7 == 3) checked_allreduce(MPI_COMM_WORLD, call, 10);
     }
     many_at_once();
+    many_lengths();
     for (int i = 0; i < 5; ++i) elsewhere();
     freed_meanwhile();
     own_operator();
