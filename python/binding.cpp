@@ -274,19 +274,20 @@ NB_MODULE(_core, m) {
         return std::vector<Setting>(all.begin(), all.end());
     }, "The configuration variables");
 
-    m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, bool oversubscribed,
+    m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, int nodes, bool oversubscribed,
                        bool single_copy, bool commutative, std::string_view mpi, std::string_view forced,
                        const std::string& rules) {
         const Situation s{.operation = operation_from(operation), .bytes = bytes, .ranks = ranks,
-                          .oversubscribed = oversubscribed, .single_copy = single_copy,
+                          .nodes = nodes, .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .mpi = mpi};
-        const Choice c = Selector(forced, rules).choose(s);
+        const Selector selector(forced, rules);
+        const Choice c = selector.choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
         d["parameters"] = dict_of(c.parameters);
         d["rule"] = c.rule;
         return d;
-    }, "operation"_a, "bytes"_a, "ranks"_a, "oversubscribed"_a = false, "single_copy"_a = true,
+    }, "operation"_a, "bytes"_a, "ranks"_a, "nodes"_a = 1, "oversubscribed"_a = false, "single_copy"_a = true,
        "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "",
        "Which algorithm is chosen, and by which rule");
     m.def("check_selection", [](std::string_view forced, const std::string& rules) { Selector(forced, rules); },

@@ -255,7 +255,8 @@ def explain(
     size: str = typer.Argument("8", metavar="BYTES", help="Length of the vector or of a block: 8, 64K, 4M."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Default: the usable cores."),
     mpi: str = typer.Option("mpich", "--mpi", help="Which MPI would serve it otherwise."),
-    single_copy: bool = typer.Option(True, help="Whether the ranks may read each other's memory."),
+    nodes: int = typer.Option(1, "--nodes", min=1, help="On how many nodes they are."),
+    single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
 ):
     """Which algorithm is chosen here, and which rule says so."""
@@ -267,14 +268,15 @@ def explain(
     cores = machine_cores()
     ranks = ranks or cores
     try:
-        c = core().choose(operation, length, ranks, oversubscribed=ranks > cores, single_copy=single_copy,
+        c = core().choose(operation, length, ranks, nodes=nodes, oversubscribed=ranks > cores * nodes, single_copy=single_copy,
                           commutative=commutative, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
                           rules=os.environ.get("FANLIGHT_RULES", ""))
     except ValueError as e:
         raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES.") from e
     t = table("", "", title=None, show_header=False)
     t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
-              + (" (oversubscribed)" if ranks > cores else ""))
+              + (f" of each of {nodes} nodes" if nodes > 1 else "")
+              + (" (oversubscribed)" if ranks > cores * nodes else ""))
     parameters = ", ".join(f"{p}={value}" for p, value in c["parameters"].items() if value)
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else ""))
     t.add_row("because", c["rule"])

@@ -17,7 +17,9 @@ def configuration() -> str:
     lines = ["# Configuration\n", _NOTE,
              "Fanlight is configured by environment variables, which `fanlight info` shows with their present",
              "values. They are read when a program makes its first collective call. A value that cannot be",
-             "understood is said on standard error, and the default is used.\n",
+             "understood is said on standard error, and the default is used; a wrong rule, an algorithm that",
+             "does not exist or that a restriction forbids ends the program instead, since ranks that decide",
+             "differently would wait for each other.\n",
              "Types: boolean is 0 or 1; bytes may end in K, M or G (powers of 1024).\n",
              "| variable | type | default | meaning |", "|---|---|---|---|"]
     for s in _core.settings():
@@ -25,7 +27,17 @@ def configuration() -> str:
         lines.append(f"| `{s.variable}` | {s.type} | {default} | {s.help} |".replace("||", "\\|\\|"))
     lines += ["", "## Rules of the selection\n",
               "A file of rules (`FANLIGHT_RULES`) has the same grammar as the built-in ones; the first rule that",
-              "fits takes effect. `fanlight explain` says which one that is.\n", "```",
+              "fits takes effect. `fanlight explain` says which one that is. A line is\n",
+              "    operation conditions ... -> algorithm parameters ...\n",
+              "as in `bcast bytes=..2K ranks=2..8 -> tree degree=3`, or `-> native` for the MPI library's own. (In",
+              "`FANLIGHT_ALGORITHM` the same is written `bcast:tree(degree=3)`.)\n",
+              "- Conditions: `bytes`, `ranks` and `nodes` are numbers or ranges (`4K`, `..2K`, `1M..`, ends included);",
+              "  `oversubscribed` and `single_copy` are yes or no; `mpi` is mpich, openmpi, impi, mvapich, cray or other.",
+              "  `bytes` is the length of the vector or of one block; of the v forms the mean block, of gatherv,",
+              "  scatterv and alltoallv 0, since no rank knows what the others have.",
+              *(f"- `{name}=`: {what}." for name, what in _core.parameters()),
+              "- `flat=yes`: on several nodes the algorithm runs among all ranks, in place of one rank of each node.",
+              "- `transport=`: shared, message, rma-fence, rma-lock or rma-flush.\n", "```",
               _core.built_in_rules().rstrip(), "```", ""]
     return "\n".join(lines)
 

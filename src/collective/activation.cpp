@@ -62,7 +62,7 @@ void say_once(const std::string& message) {
 Segment make_segment(int size, std::size_t bytes, Offer& offer) {
     if (!budget::take(bytes)) {
         offer.reason = static_cast<std::int64_t>(Reason::budget);
-        verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + megabytes(config().shared_memory) + ") is used up: a communicator of " +
+        verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + std::to_string(config().shared_memory) + " bytes) is used up: a communicator of " +
                              std::to_string(size) + " ranks stays with the MPI library"; }, 0);
         return {};
     }
