@@ -29,7 +29,7 @@ class PaperPlan(Plan):
                          sizes or list(comparison.sizes), comparison.mode, preload=True, native_only=False, **options)
         self.ways = comparison.ways
         self.with_limits = False
-        self.parts: dict[str, tuple[str, str]] = {}  # a contender's key -> MPI, way
+        self.parts: dict[str, tuple[str, Way]] = {}  # a contender's key -> MPI, way
 
     def contenders_for(self, ranks: int) -> list:
         ready = []
@@ -38,10 +38,25 @@ class PaperPlan(Plan):
                 if c.slow or restriction(self.operations[0], way, ranks):
                     continue
                 key = f"{c.key}: {way.name}"
-                self.parts[key] = c.key, way.name
+                self.parts[key] = c.key, way
                 ready.append(dataclasses.replace(c, key=key, label=f"{c.label}, {way.name}",
                                                  settings={**c.settings, **settings_of(self, way, c.key)}))
         return ready
+
+    def note(self, contender, ranks: int, outcome, what: str):
+        super().note(contender, ranks, outcome, what)
+        way = self.parts[contender.key][1]
+        for line in outcome.lines:
+            if line["type"] != "result":
+                continue
+            served = f"{line['operation']} of {line['size']} bytes: {served_as(way)}"
+            if f"{served} by " not in outcome.said:
+                self.problems.append(f"{contender.label}, {ranks} ranks, {what}: not served as {served}")
+
+
+def served_as(way: Way) -> str:
+    """How FANLIGHT_VERBOSE calls it."""
+    return way.algorithm.partition("(")[0] + (f" over {way.transport}" if way.transport != "shared" else "")
 
 
 def restriction(operation: str, way: Way, ranks: int) -> str:
@@ -51,7 +66,7 @@ def restriction(operation: str, way: Way, ranks: int) -> str:
 
 def settings_of(plan: Plan, way: Way, mpi: str) -> dict[str, str]:
     forced = f"{plan.operations[0]}:{way.algorithm}"
-    settings = {"FANLIGHT_TRANSPORT": way.transport}
+    settings = {"FANLIGHT_TRANSPORT": way.transport, "FANLIGHT_VERBOSE": "1"}
     if way.transport != "shared" and plan.operations[0] != "barrier":
         # What mode `sync` puts between the calls: the same for all ways, and not one over windows.
         forced += ",barrier:native"
@@ -148,26 +163,29 @@ def show(console: Console, record: dict, paper: Paper, labels: dict[str, str]):
         for line in record["transfers"]:
             t.add_row(line["algorithm"], *(str(line[k]) for k in numbers))
         console.print(t)
-    columns = ["section", "the paper reports", "that is", "factor there", *(f"here, {label}" for label in labels.values())]
+    columns = ["section", "the paper reports", "that is", "factor there",
+               *(f"here, {label}" for label in labels.values())]
     t = table(*columns, title="What the paper reports, and how many times faster it is here")
     for line in record["claims"]:
         t.add_row(line["where"], line["says"], escape(f"{line['operation']}: {line['way']} against {line['than']}"),
                   factor_text(*line["factor"]), *(_range(line["here"].get(mpi)) for mpi in labels))
     console.print(t)
-    console.print("[dim]here: geometric mean, least and greatest over the sizes and ranks of the tables that are meant.[/]")
+    console.print("[dim]here: geometric mean, least and greatest over the ranks and sizes that are meant.\n"
+                  "Ranks on fewer cores wait for each other's turns: compare ways, not machines.[/]\n")
 
 
 def _times_table(comparison: Comparison, rows: list[dict], label: str):
     ways = [*(w.name for w in comparison.ways), LIBRARY]
     title = f"{comparison.operation}{' (sync)' if comparison.mode == 'sync' else ''}, {label}: medians in µs"
-    t = table("ranks", "size", *ways, title=title, numbers=("ranks", "size", *ways))
+    sized = ["size"] if comparison.sizes else []
+    t = table("ranks", *sized, *ways, title=title, numbers=("ranks", *sized, *ways))
     before = None
     for row in sorted(rows, key=lambda r: (r["ranks"], r["size"])):
-        if before not in (None, row["ranks"]):
+        if sized and before not in (None, row["ranks"]):
             t.add_section()
         best = min(v for way, v in row["times"].items() if way != LIBRARY)
         cells = [f"[bold green]{_time(v)}[/]" if (v := row["times"].get(way)) == best else _time(v) for way in ways]
-        t.add_row(str(row["ranks"]) if row["ranks"] != before else "", format_bytes(row["size"]) if row["size"] else "",
+        t.add_row(str(row["ranks"]) if row["ranks"] != before else "", *(format_bytes(row["size"]) for _ in sized),
                   *cells)
         before = row["ranks"]
     return t
@@ -201,7 +219,7 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
             for kind in ("runs", "results"):
                 for line in measured[kind]:
                     mpi, way = plan.parts[line["mpi"]]
-                    record[kind].append({**line, "mpi": mpi, "way": way, "round": turn})
+                    record[kind].append({**line, "mpi": mpi, "way": way.name, "round": turn})
             problems += plan.problems
     _note_versions(record)
     record["times"] = times_of(record["results"])

@@ -54,7 +54,8 @@ def _times(axes, comparison: Comparison, mpi: str, rows: list[dict], labels: dic
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = [r[across] for r in rows]
-    axes.set_xticks(ticks, [format_bytes(t) if comparison.sizes else str(t) for t in ticks], fontsize="x-small", rotation=45)
+    names = [format_bytes(t) if comparison.sizes else str(t) for t in ticks]
+    axes.set_xticks(ticks, names, fontsize="x-small", rotation=45)
     where = f", {rows[0]['ranks']} ranks" if comparison.sizes else ""
     axes.set_title(f"{comparison.operation}{where}, {labels[mpi]}", fontsize="medium")
     axes.set_xlabel("bytes" if comparison.sizes else "ranks")
@@ -64,6 +65,8 @@ def _times(axes, comparison: Comparison, mpi: str, rows: list[dict], labels: dic
 
 def _claims(axes, claims: list[dict], labels: dict[str, str]):
     """A line for each: the paper's factor as a band, least to greatest here as a bar, with the mean."""
+    from matplotlib.ticker import LogFormatter
+
     ends = [x for c in claims for x in (*filter(None, c["factor"]), *(h[k] for h in c["here"].values()
                                                                      for k in ("least", "greatest")))]
     left, right = min(ends + [0.5]) / 1.2, max(ends + [2]) * 1.2
@@ -80,10 +83,12 @@ def _claims(axes, claims: list[dict], labels: dict[str, str]):
         axes.plot([], [], "o-", color=f"C{i}", label=f"here, {label}")
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
     axes.set_xlim(left, right)
     axes.set_ylim(len(claims) - 0.5, -0.5)
     axes.set_yticks(range(len(claims)), [f"{c['operation']}: {c['way']} against {c['than']}\n({c['where']}: "
                                          f"{factor_text(*c['factor'])})" for c in claims], fontsize="x-small")
     axes.set_xlabel("times faster")
-    axes.legend(fontsize="x-small", loc="best")
+    axes.legend(fontsize="x-small", loc="lower left", bbox_to_anchor=(0, 1), ncols=1 + len(labels))
     axes.grid(alpha=0.3, axis="x")
