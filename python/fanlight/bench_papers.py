@@ -98,7 +98,7 @@ def ratios(claim: Claim, rows: list[dict]) -> list[float]:
     for row in rows:
         times = row["times"]
         if row["operation"] != claim.operation or claim.way not in times or not (
-                claim.ranks[0] <= row["ranks"] <= claim.ranks[1] and claim.sizes[0] <= row["size"] <= claim.sizes[1]):
+                claim.ranks(row["ranks"]) and claim.sizes[0] <= row["size"] <= claim.sizes[1]):
             continue
         if claim.than == OTHERS:
             other = min((t for way, t in times.items() if way not in (claim.way, LIBRARY)), default=None)
@@ -166,9 +166,13 @@ def show(console: Console, record: dict, paper: Paper, labels: dict[str, str]):
     columns = ["section", "the paper reports", "that is", "factor there",
                *(f"here, {label}" for label in labels.values())]
     t = table(*columns, title="What the paper reports, and how many times faster it is here")
+    before = None
     for line in record["claims"]:
-        t.add_row(line["where"], line["says"], escape(f"{line['operation']}: {line['way']} against {line['than']}"),
+        words = line["where"], line["says"]
+        compared = f"{line['operation']}: {line['way']} against {line['than']}"
+        t.add_row(*(words if words != before else ("", "")), escape(compared),
                   factor_text(*line["factor"]), *(_range(line["here"].get(mpi)) for mpi in labels))
+        before = words
     console.print(t)
     console.print("[dim]here: geometric mean, least and greatest over the ranks and sizes that are meant.\n"
                   "Ranks on fewer cores wait for each other's turns: compare ways, not machines.[/]\n")

@@ -65,15 +65,14 @@ def _times(axes, comparison: Comparison, mpi: str, rows: list[dict], labels: dic
 
 def _claims(axes, claims: list[dict], labels: dict[str, str]):
     """A line for each: the paper's factor as a band, least to greatest here as a bar, with the mean."""
-    from matplotlib.ticker import LogFormatter
-
     ends = [x for c in claims for x in (*filter(None, c["factor"]), *(h[k] for h in c["here"].values()
                                                                      for k in ("least", "greatest")))]
     left, right = min(ends + [0.5]) / 1.2, max(ends + [2]) * 1.2
     for y, claim in enumerate(claims):
         least, greatest = claim["factor"]
-        axes.fill_betweenx([y - 0.42, y + 0.42], (least or left) / 1.02, (greatest or right) * 1.02, color="gold",
-                           alpha=0.5, linewidth=0, label="the paper" if y == 0 else None)
+        # A line about it: a factor that is one number has a band of no width.
+        axes.fill_betweenx([y - 0.4, y + 0.4], least or left, greatest or right, facecolor="#fff3b0",
+                           edgecolor="goldenrod", linewidth=1.5, label="the paper" if y == 0 else None)
         for i, (mpi, label) in enumerate(labels.items()):
             if here := claim["here"].get(mpi):
                 at = y + 0.6 * ((i + 0.5) / len(labels) - 0.5)
@@ -84,7 +83,7 @@ def _claims(axes, claims: list[dict], labels: dict[str, str]):
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
+    axes.xaxis.set_minor_formatter(lambda x, _: f"{x:g}" if f"{x:e}"[0] in "25" else "")
     axes.set_xlim(left, right)
     axes.set_ylim(len(claims) - 0.5, -0.5)
     axes.set_yticks(range(len(claims)), [f"{c['operation']}: {c['way']} against {c['than']}\n({c['where']}: "

@@ -19,7 +19,7 @@ def test_the_data_fit_the_catalogue(paper):
     for claim in paper.claims:
         assert claim.way in ways[claim.operation]
         assert claim.than in (*ways[claim.operation], OTHERS, LIBRARY)
-        assert any(claim.ranks[0] <= n <= claim.ranks[1] for c in paper.comparisons for n in c.ranks)
+        assert any(claim.ranks(n) for c in paper.comparisons for n in c.ranks if c.operation == claim.operation)
 
 
 def test_counted_transfers_are_the_papers():
@@ -33,7 +33,8 @@ def test_claims_take_the_medians_of_what_they_speak_of():
         return {"mpi": "mpich", "operation": "bcast", "ranks": 4, "size": size, "way": way,
                 "native": {"median": 12.0}, "fanlight": {"median": fanlight}}
 
-    results = [line("a", 8, t) for t in (1, 2, 30)] + [line("b", 8, 8), line("c", 8, 6), line("a", 64, 4), line("b", 64, 2)]
+    results = [line("a", 8, t) for t in (1, 2, 30)] + [line("b", 8, 8), line("c", 8, 6)]
+    results += [line("a", 64, 4), line("b", 64, 2)]
     rows = bench_papers.times_of(results)
     assert rows[0]["times"] == {"a": 2, LIBRARY: 12, "b": 8, "c": 6}
     paper = Paper("", "", (), tuple(Claim("", "", "bcast", "a", than, (1, None), sizes=sizes) for than, sizes in
