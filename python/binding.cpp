@@ -280,7 +280,8 @@ NB_MODULE(_core, m) {
         const Situation s{.operation = operation_from(operation), .bytes = bytes, .ranks = ranks,
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .mpi = mpi};
-        const Choice c = Selector(forced, rules).choose(s);
+        const Selector selector(forced, rules);  // the choice's rule is its text
+        const Choice c = selector.choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
         d["parameters"] = dict_of(c.parameters);
