@@ -34,8 +34,11 @@ class PaperPlan(Plan):
     def contenders_for(self, ranks: int) -> list:
         ready = []
         for way in self.ways:
+            if why := restriction(self.operations[0], way, ranks):
+                self.problems.append(f"{ranks} ranks, {self.operations[0]}: {way.name} is left out: {why}")
+                continue
             for c in super().contenders_for(ranks):
-                if c.slow or restriction(self.operations[0], way, ranks):
+                if c.slow:
                     continue
                 key = f"{c.key}: {way.name}"
                 self.parts[key] = c.key, way

@@ -74,6 +74,12 @@ def test_a_short_run(fanlight, paper, kind, arguments, tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_an_algorithm_that_does_not_take_so_many_ranks_is_a_problem(fanlight, tmp_path):
+    said = fanlight("bench", "--paper", "spike-exchange", "-n", "3", "--plot", tmp_path / "none.png", code=1,
+                    env={"PATH": f"{environment_of('mpich')}/bin:/usr/bin:/bin"}).stderr
+    assert "two-sided is left out" in said and "power of two" in said
+
+
 def test_an_unknown_paper_names_those_that_exist(fanlight):
     said = fanlight("bench", "--paper", "best-ring", code=2).stderr
     assert "best-ring" in said and all(name in said for name in PAPERS)
