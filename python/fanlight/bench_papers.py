@@ -26,7 +26,8 @@ class PaperPlan(Plan):
 
     def __init__(self, comparison: Comparison, contenders, numbers, sizes, **options):
         super().__init__(contenders, numbers or list(comparison.ranks), [comparison.operation],
-                         sizes or list(comparison.sizes), comparison.mode, preload=True, native_only=False, **options)
+                         sizes or list(comparison.sizes) or [8], comparison.mode, preload=True, native_only=False,
+                         **options)
         self.ways = comparison.ways
         self.with_limits = False
         self.parts: dict[str, tuple[str, Way]] = {}  # a contender's key -> MPI, way
@@ -138,6 +139,12 @@ def transfers_of(paper: Paper) -> list[dict]:
 # ---- for the terminal ---------------------------------------------------------------------------
 
 
+def size_text(n: int) -> str:
+    """524280 and 524288 are different sizes here."""
+    text = format_bytes(n)
+    return text if n < 1024 or (n % 1024 == 0 and "." not in text) else str(n)
+
+
 def factor_text(least: float | None, greatest: float | None) -> str:
     if least is None:
         return f"at most {greatest:g}"
@@ -192,7 +199,7 @@ def _times_table(comparison: Comparison, rows: list[dict], label: str):
             t.add_section()
         best = min(v for way, v in row["times"].items() if way != LIBRARY)
         cells = [f"[bold green]{_time(v)}[/]" if (v := row["times"].get(way)) == best else _time(v) for way in ways]
-        t.add_row(str(row["ranks"]) if row["ranks"] != before else "", *(format_bytes(row["size"]) for _ in sized),
+        t.add_row(str(row["ranks"]) if row["ranks"] != before else "", *(size_text(row["size"]) for _ in sized),
                   *cells)
         before = row["ranks"]
     return t

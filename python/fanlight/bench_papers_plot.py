@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .bench_papers import factor_text
+from .bench_papers import factor_text, size_text
 from .papers import LIBRARY, Comparison, Paper
-from .units import format_bytes
 
 
 def plot(record: dict, paper: Paper, labels: dict[str, str], path: Path):
@@ -54,7 +53,7 @@ def _times(axes, comparison: Comparison, mpi: str, rows: list[dict], labels: dic
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = [r[across] for r in rows]
-    names = [format_bytes(t) if comparison.sizes else str(t) for t in ticks]
+    names = [size_text(t) if comparison.sizes else str(t) for t in ticks]
     axes.set_xticks(ticks, names, fontsize="x-small", rotation=45)
     where = f", {rows[0]['ranks']} ranks" if comparison.sizes else ""
     axes.set_title(f"{comparison.operation}{where}, {labels[mpi]}", fontsize="medium")

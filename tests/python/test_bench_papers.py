@@ -57,12 +57,13 @@ def test_what_was_served_otherwise_is_a_problem():
     assert "not served as bcast of 8 bytes: tree over rma-lock" in plan.problems[0]
 
 
-@pytest.mark.parametrize("paper, kind, arguments", [("rma-trees", "mpich", []), ("spike-exchange", "openmpi", []),
-                                                    ("intra-cell", "mpich", ["--operation", "barrier"])])
+@pytest.mark.parametrize("paper, kind, arguments", [
+    ("rma-trees", "mpich", ["--sizes", "16"]), ("spike-exchange", "openmpi", ["--sizes", "16"]),
+    ("intra-cell", "mpich", ["--operation", "barrier"])])
 def test_a_short_run(fanlight, paper, kind, arguments, tmp_path):
     output, plot = tmp_path / "times.json", tmp_path / "times.png"
     said = fanlight("bench", "--paper", paper, "--quick", "--mpi", f"{kind}={environment_of(kind)}", "-n", "2",
-                    "--sizes", "16", *arguments, "--output", output, "--plot", plot).stdout
+                    *arguments, "--output", output, "--plot", plot).stdout
     record = json.loads(output.read_text())
     comparison = PAPERS[paper].comparisons[0]
     ways = [w.name for w in comparison.ways]
@@ -72,6 +73,12 @@ def test_a_short_run(fanlight, paper, kind, arguments, tmp_path):
     assert any(claim["here"].get(kind) for claim in record["claims"])
     assert PAPERS[paper].title.split()[0] in said and all(way in said for way in ways)
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_sizes_that_differ_look_different():
+    for paper in PAPERS.values():
+        for c in paper.comparisons:
+            assert len(set(map(bench_papers.size_text, c.sizes))) == len(c.sizes)
 
 
 def test_an_algorithm_that_does_not_take_so_many_ranks_is_a_problem(fanlight, tmp_path):
