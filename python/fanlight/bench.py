@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from . import __version__
 from .bench_limits import SYNCHRONISING, Limits
 from .errors import FanlightError
+from .papers import PAPERS
 from .units import parse_bytes
 
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
@@ -36,7 +37,7 @@ messages = Console(stderr=True)
 def bench(
     mpi: str = typer.Option("", "--mpi", metavar="MPI[=PREFIX],...",
                             help="Which MPIs: mpich, openmpi, impi; default: all that are found."),
-    ranks: str = typer.Option("2", "-n", "--ranks", metavar="N,...", help="Numbers of ranks."),
+    ranks: str = typer.Option("", "-n", "--ranks", metavar="N,...", help="Numbers of ranks; default: 2."),
     operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...",
                                         help="Which operations; default: all but exscan, gatherv and scatterv."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
@@ -48,6 +49,9 @@ def bench(
                                  "latter where there are more ranks than cores."),
     output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
     plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
+    paper: str = typer.Option("", "--paper", metavar="PAPER",
+                              help="A paper's own comparison beside what the paper reports: " + ", ".join(PAPERS) +
+                              "; its operations, numbers of ranks, sizes and mode, unless others are named."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
     passthrough: bool = typer.Option(False, "--passthrough",
                                      help="Only what the preload costs on a call that it passes on."),
@@ -70,11 +74,21 @@ def bench(
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
-    numbers = _numbers(ranks)
+    _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
+    _check(not paper or not (limits or passthrough or native_only or self_check or mode != "loop"),
+           "--paper goes with none of --limits, --passthrough, --native-only, --self-check, --mode", "Leave one out.")
+    numbers = _numbers(ranks or "2")
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs)
     cores = _cores()
+    if paper:
+        from . import bench_papers
+
+        _fail_with(bench_papers.bench(paper, contenders, cores, numbers if ranks else [], wanted_sizes if sizes else [],
+                                      operations if operation else [], quick, settings, bind, launcher_arg, output,
+                                      plot, console, messages))
+        return
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
@@ -96,9 +110,13 @@ def bench(
 
         for path in bench_plot.plot(plan.rows(record), plan.order(), plan.shipped(), labels, plot):
             messages.print(f"written: {path}", markup=False, highlight=False)
-    for problem in plan.problems:
+    _fail_with(plan.problems)
+
+
+def _fail_with(problems: list[str]):
+    for problem in problems:
         messages.print(f"[red]{problem}[/]", highlight=False)
-    if plan.problems:
+    if problems:
         raise typer.Exit(1)
 
 
@@ -111,6 +129,7 @@ class Plan:
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
+        self.with_limits = True
         self.problems: list[str] = []
 
     def options(self) -> dict:
@@ -202,7 +221,7 @@ def _measure_all(plan: Plan) -> dict:
         task = progress.add_task("", total=sum(plan.figures(operation, c) for _, operation, c in jobs))
         for n, operation, c in jobs:
             progress.update(task, description=f"{n} ranks, {operation}, {c.label}")
-            with_limits = not c.slow and (n, c.key) not in limited
+            with_limits = plan.with_limits and not c.slow and (n, c.key) not in limited
             limited.add((n, c.key))
             done = 0
 

@@ -49,6 +49,7 @@ class Contender:
 class Outcome:
     lines: list[dict]
     problem: str = ""  # why it ended before its end
+    said: str = ""  # on the standard error
 
 
 # ---- which MPIs, which programs -------------------------------------------------------------
@@ -231,10 +232,11 @@ def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str],
     finally:
         clock.cancel()
     listener.join(timeout=5)
+    outcome.said = "".join(said)
     if late.is_set():
         outcome.problem = f"still running after {timeout:.0f} s"
     elif code != 0 and not any(line["type"] == "wrong" for line in outcome.lines):
-        last = re.sub(r"\s+", " ", "".join(said))[-300:].strip()
+        last = re.sub(r"\s+", " ", outcome.said)[-300:].strip()
         outcome.problem = f"ended with code {code}" + (f": {last}" if last else "")
     return outcome
 
