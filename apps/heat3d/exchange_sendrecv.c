@@ -7,7 +7,7 @@ static MPI_Datatype faces[3];
 
 static void begin(Grid *g)
 {
-    g->field[0] = calloc(2 * g->doubles, sizeof(double));
+    g->field[0] = aligned_alloc(grid_line * sizeof(double), 2 * g->doubles * sizeof(double));
     g->field[1] = g->field[0] + g->doubles;
     for (int d = 0; d < 3; d++) {
         Face f = grid_face(g, d, 0);

@@ -34,9 +34,18 @@ Segment* empty_segment(Team& team, std::int32_t id) {
 
 Part& own_part(Segment& s) { return s.parts[static_cast<std::size_t>(s.team->unit)]; }
 
+const fanlight_segment* published[FANLIGHT_SEGMENTS];
+static_assert(FANLIGHT_SEGMENTS == Table<Segment>::slots);
+
+void publish(std::int32_t id, const fanlight_segment* s) {
+    std::atomic_ref(published[id & (FANLIGHT_SEGMENTS - 1)]).store(s, std::memory_order_release);
+}
+
 Segment* kept(Segment* s, fanlight_code error) {
     if (error == FANLIGHT_OK) {
         segments.put(s);
+        s->published = {s->id, s->units, s->parts.data()};
+        publish(s->id, &s->published);
         return s;
     }
     delete s;
@@ -118,6 +127,7 @@ Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, f
 }
 
 void release(Segment* s) {
+    publish(s->id, nullptr);
     segments.take(s);
     close(s->window);
     delete s;
@@ -138,6 +148,8 @@ fanlight_code explain(fanlight_pointer p, std::size_t bytes) {
 }  // namespace fanlight::global
 
 using namespace fanlight::global;
+
+const fanlight_segment* const* const fanlight_segments = published;
 
 namespace {
 
