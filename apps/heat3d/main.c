@@ -19,7 +19,7 @@
 #include "../../bench/statistics.h"
 
 typedef struct Options {
-    int cells[3], per_rank, steps, check_every, verify, aligned;
+    int cells[3], per_rank, steps, check_every, verify, aligned, show;
     double beta, tolerance;
     const char *exchange, *vtk, *png;
 } Options;
@@ -217,6 +217,8 @@ static uint64_t run(const Options *o, const Exchange *e)
             fprintf(stderr, "heat3d: %s cannot be written\n", o->vtk);
         if (o->png && !output_png(o->png, all, g.cells))
             fprintf(stderr, "heat3d: %s cannot be written\n", o->png);
+        if (o->show)
+            output_text(all, g.cells);
         free(all);
     }
     e->end(&g);
@@ -272,7 +274,7 @@ static void usage(const char *wrong)
                 "  --check-every N       steps between these looks (default 10)\n"
                 "  --beta B              diffusivity 1 + B u (default 0.5)\n"
                 "  --aligned             all ranks begin each exchange together: fill us, its median\n"
-                "  --vtk FILE, --png FILE\n"
+                "  --vtk FILE, --png FILE, --show (the slice by characters)\n"
                 "  --verify              against an analytic solution\n",
                 wrong);
     MPI_Abort(MPI_COMM_WORLD, 2);
@@ -280,11 +282,11 @@ static void usage(const char *wrong)
 
 static Options parse(int argc, char **argv)
 {
-    Options o = {{64, 64, 64}, 0, 100, 10, 0, 0, 0.5, 0, "all", NULL, NULL};
+    Options o = {{64, 64, 64}, 0, 100, 10, 0, 0, 0, 0.5, 0, "all", NULL, NULL};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i];
         int values = 1;
-        if (strcmp(name, "--verify") == 0 || strcmp(name, "--aligned") == 0)
+        if (strcmp(name, "--verify") == 0 || strcmp(name, "--aligned") == 0 || strcmp(name, "--show") == 0)
             values = 0;
         else if (strcmp(name, "--grid") == 0 || strcmp(name, "--per-rank") == 0)
             values = 3;
@@ -313,6 +315,8 @@ static Options parse(int argc, char **argv)
             o.verify = 1;
         } else if (strcmp(name, "--aligned") == 0) {
             o.aligned = 1;
+        } else if (strcmp(name, "--show") == 0) {
+            o.show = 1;
         } else {
             usage("no such option");
         }
