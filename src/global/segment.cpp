@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "global/barrier.h"
 #include "global/runtime.h"
 
 namespace fanlight::global {
@@ -197,7 +198,7 @@ fanlight_code fanlight_free(fanlight_pointer pointer) {
     Segment* const s = segments.find(pointer.segment);
     if (!s) return explain(pointer, 0);
     if (s->own) return fail(FANLIGHT_ERR_SEGMENT, "segment %d was not allocated by the program", pointer.segment);
-    MPI_Barrier(s->team->comm);
+    if (const fanlight_code error = barrier(*s->team)) return error;
     --s->team->allocations;
     release(s);
     return FANLIGHT_OK;
