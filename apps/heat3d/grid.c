@@ -35,7 +35,7 @@ int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
         largest[d] = (cells[d] + g->ranks[d] - 1) / g->ranks[d];
     }
     g->stride[0] = 1;
-    g->stride[1] = (size_t)largest[0] + 2;
+    g->stride[1] = ((size_t)largest[0] + 2 * grid_line) / grid_line * grid_line;
     g->stride[2] = g->stride[1] * ((size_t)largest[1] + 2);
     g->doubles = g->stride[2] * ((size_t)largest[2] + 2);
     return 1;

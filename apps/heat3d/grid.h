@@ -23,9 +23,12 @@ int grid_make(Grid *grid, const int cells[3], MPI_Comm comm);
 // How many cells rank `at` of `ranks` has in a direction, and where they start.
 int grid_share(int cells, int ranks, int at, int *start);
 
+// Each row's first cell starts a line of memory.
+enum { grid_line = 8 };
+
 static inline size_t grid_index(const Grid *g, int x, int y, int z)  // the halo is at -1
 {
-    return (size_t)(z + 1) * g->stride[2] + (size_t)(y + 1) * g->stride[1] + (size_t)(x + 1);
+    return (size_t)(z + 1) * g->stride[2] + (size_t)(y + 1) * g->stride[1] + (size_t)(x + grid_line);
 }
 
 // A face: `rows` of `count` cells, the cells `stride` and the rows `row_stride` doubles apart.

@@ -9,15 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exchange.h"
 #include "fanlight/dart.h"
 #include "kernel.h"
 #include "output.h"
+#include "../../bench/statistics.h"
 
 typedef struct Options {
-    int cells[3], per_rank, steps, check_every, verify;
+    int cells[3], per_rank, steps, check_every, verify, aligned, show;
     double beta, tolerance;
     const char *exchange, *vtk, *png;
 } Options;
@@ -27,6 +29,14 @@ enum { exchange_count = 4 };
 
 static const double pi = 3.14159265358979323846;
 static int rank, size;
+
+// This thread's time on a core.
+static double core_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static double distance(const Grid *g, int d) { return 1.0 / (g->cells[d] + 1); }
 
@@ -65,20 +75,27 @@ static void progress(int step, int steps)
             steps, step == steps ? "\n" : "");
 }
 
-// Returns which field is the result, and in *steps how many steps were made.
+// Returns which field is the result, and in *steps how many steps were made.  fills: what each
+// exchange took, begun by all ranks together, so that nobody's computation is in it.
 static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta, double tolerance, int check_every,
-                 Times *t)
+                 Times *t, double *fills)
 {
     double r[3];
     for (int d = 0; d < 3; d++)
         r[d] = dt / (distance(g, d) * distance(g, d));
     int most = *steps, which = 0;
     for (int step = 1; step <= most; step++, which = !which) {
-        e->fill(g, which, t);
+        if (fills)
+            MPI_Barrier(g->comm);
         double begin = MPI_Wtime();
+        e->fill(g, which, t);
+        if (fills)
+            fills[step - 1] = MPI_Wtime() - begin;
+        begin = MPI_Wtime();
+        double core_begin = core_seconds();
         kernel_step(g, g->field[which], g->field[!which], r, beta);
-        double took = MPI_Wtime() - begin;
-        t->computation += took;
+        double took = core_seconds() - core_begin;
+        t->computation += MPI_Wtime() - begin;
         t->fastest_step = step == 1 || took < t->fastest_step ? took : t->fastest_step;
         progress(step, most);
         if (tolerance > 0 && step % check_every == 0) {
@@ -138,14 +155,14 @@ static uint64_t hash_of(const double *field, size_t n)
 static double memory_bandwidth(const Grid *g)
 {
     double best = 0;
-    double *from = malloc(2 * g->doubles * sizeof *from), *to = from + g->doubles;
+    double *from = aligned_alloc(grid_line * sizeof *from, 2 * g->doubles * sizeof *from), *to = from + g->doubles;
     for (size_t i = 0; i < g->doubles; i++)
         from[i] = to[i] = 1;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 10; i++) {
         MPI_Barrier(g->comm);
-        double begin = MPI_Wtime();
+        double begin = core_seconds();
         kernel_copy(from, to, g->doubles);
-        double took = MPI_Wtime() - begin, rate = 24.0 * (double)g->doubles / took, sum = 0;
+        double took = core_seconds() - begin, rate = 24.0 * (double)g->doubles / took, sum = 0;
         MPI_Allreduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, g->comm);
         best = sum > best ? sum : best;
     }
@@ -175,8 +192,13 @@ static uint64_t run(const Options *o, const Exchange *e)
     Times t = {0, 0, 0, 0}, mean;
     MPI_Barrier(g.comm);
     double begin = MPI_Wtime();
-    int which = solve(&g, e, &steps, stable_step(&g, o->beta), o->beta, o->tolerance, o->check_every, &t);
+    double *fills = o->aligned ? malloc((size_t)steps * sizeof *fills) : NULL, fill = 0;
+    int which = solve(&g, e, &steps, stable_step(&g, o->beta), o->beta, o->tolerance, o->check_every, &t, fills);
     double total = MPI_Wtime() - begin;
+    if (fills)
+        fill = statistics_of(fills, steps).median;
+    free(fills);
+    MPI_Allreduce(MPI_IN_PLACE, &fill, 1, MPI_DOUBLE, MPI_MAX, g.comm);
     MPI_Reduce(&t, &mean, 3, MPI_DOUBLE, MPI_SUM, 0, g.comm);
     double bandwidth = memory_bandwidth(&g);
     // Both by their fastest: another program's use of the cores is in neither.
@@ -187,14 +209,16 @@ static uint64_t run(const Options *o, const Exchange *e)
     if (rank == 0) {
         size_t n = (size_t)g.cells[0] * (size_t)g.cells[1] * (size_t)g.cells[2];
         hash = hash_of(all, n);
-        printf("%-9s %6d %9.4f %11.4f %9.4f %15.4f %10.1f %10.1f %5.0f %%  %016llx\n", e->name, steps, total,
+        printf("%-9s %6d %9.4f %11.4f %9.4f %15.4f %10.1f %10.1f %5.0f %% %9.1f  %016llx\n", e->name, steps, total,
                mean.computation / size, mean.exchange / size, mean.synchronisation / size, kernel * 1e-9,
-               bandwidth * 1e-9, 100 * kernel / bandwidth, (unsigned long long)hash);
+               bandwidth * 1e-9, 100 * kernel / bandwidth, 1e6 * fill, (unsigned long long)hash);
         fflush(stdout);
         if (o->vtk && !output_vtk(o->vtk, all, g.cells))
             fprintf(stderr, "heat3d: %s cannot be written\n", o->vtk);
         if (o->png && !output_png(o->png, all, g.cells))
             fprintf(stderr, "heat3d: %s cannot be written\n", o->png);
+        if (o->show)
+            output_text(all, g.cells);
         free(all);
     }
     e->end(&g);
@@ -215,7 +239,7 @@ static int verify(const Exchange *e)
         start(&g, g.field[1], 1);
         Times t = {0, 0, 0, 0};
         int steps = (int)ceil(until / (0.5 * stable_step(&g, 0)));
-        int which = solve(&g, e, &steps, until / steps, 0, 0, 1, &t);
+        int which = solve(&g, e, &steps, until / steps, 0, 0, 1, &t, NULL);
         double error = 0;
         for (int z = 0; z < g.size[2]; z++)
             for (int y = 0; y < g.size[1]; y++)
@@ -249,7 +273,8 @@ static void usage(const char *wrong)
                 "  --tolerance T         stop when no cell changes by more than T in a step\n"
                 "  --check-every N       steps between these looks (default 10)\n"
                 "  --beta B              diffusivity 1 + B u (default 0.5)\n"
-                "  --vtk FILE, --png FILE\n"
+                "  --aligned             all ranks begin each exchange together: fill us, its median\n"
+                "  --vtk FILE, --png FILE, --show (the slice by characters)\n"
                 "  --verify              against an analytic solution\n",
                 wrong);
     MPI_Abort(MPI_COMM_WORLD, 2);
@@ -257,12 +282,14 @@ static void usage(const char *wrong)
 
 static Options parse(int argc, char **argv)
 {
-    Options o = {{64, 64, 64}, 0, 100, 10, 0, 0.5, 0, "all", NULL, NULL};
+    Options o = {{64, 64, 64}, 0, 100, 10, 0, 0, 0, 0.5, 0, "all", NULL, NULL};
     for (int i = 1; i < argc; i++) {
         const char *name = argv[i];
-        int values = strcmp(name, "--verify") == 0                                               ? 0
-                     : strcmp(name, "--grid") == 0 || strcmp(name, "--per-rank") == 0 ? 3
-                                                                                                  : 1;
+        int values = 1;
+        if (strcmp(name, "--verify") == 0 || strcmp(name, "--aligned") == 0 || strcmp(name, "--show") == 0)
+            values = 0;
+        else if (strcmp(name, "--grid") == 0 || strcmp(name, "--per-rank") == 0)
+            values = 3;
         if (i + values >= argc)
             usage("a value is missing");
         char **value = argv + i + 1;
@@ -286,6 +313,10 @@ static Options parse(int argc, char **argv)
             o.png = *value;
         } else if (strcmp(name, "--verify") == 0) {
             o.verify = 1;
+        } else if (strcmp(name, "--aligned") == 0) {
+            o.aligned = 1;
+        } else if (strcmp(name, "--show") == 0) {
+            o.show = 1;
         } else {
             usage("no such option");
         }
@@ -305,8 +336,8 @@ int main(int argc, char **argv)
     int found = 0, good = 1;
     uint64_t first = 0;
     if (rank == 0 && !o.verify)
-        printf("%-9s %6s %9s %11s %9s %15s %10s %10s %7s  %s\n", "exchange", "steps", "total s", "computation",
-               "exchange", "synchronisation", "kernel GB/s", "copy GB/s", "share", "field");
+        printf("%-9s %6s %9s %11s %9s %15s %10s %10s %7s %9s  %s\n", "exchange", "steps", "total s", "computation",
+               "exchange", "synchronisation", "kernel GB/s", "copy GB/s", "share", "fill us", "field");
     for (int i = 0; i < exchange_count; i++) {
         if (strcmp(o.exchange, "all") != 0 && strcmp(o.exchange, exchanges[i]->name) != 0)
             continue;

@@ -115,3 +115,20 @@ int output_png(const char *path, const double *field, const int cells[3])
     free(data);
     return fclose(f) == 0;
 }
+
+void output_text(const double *field, const int cells[3])
+{
+    static const char shades[] = " .:-=+*#%@";
+    int width = cells[1] < 72 ? cells[1] : 72, height = cells[2] < 24 ? cells[2] : 24;
+    double high = 0;
+    for (size_t i = 0, n = (size_t)cells[0] * (size_t)cells[1] * (size_t)cells[2]; i < n; i++)
+        high = field[i] > high ? field[i] : high;
+    for (int row = 0; row < height; row++) {
+        for (int column = 0; column < width; column++) {
+            size_t y = (size_t)(column * cells[1] / width), z = (size_t)(row * cells[2] / height);
+            double v = field[(z * (size_t)cells[1] + y) * (size_t)cells[0] + (size_t)cells[0] / 2];
+            putchar(shades[high > 0 ? (int)(v / high * (sizeof shades - 2) + 0.5) : 0]);
+        }
+        putchar('\n');
+    }
+}

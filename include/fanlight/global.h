@@ -220,7 +220,27 @@ FANLIGHT_API fanlight_code fanlight_lock_acquire(fanlight_lock lock);
 FANLIGHT_API fanlight_code fanlight_lock_try(fanlight_lock lock, int *acquired);
 FANLIGHT_API fanlight_code fanlight_lock_release(fanlight_lock lock);
 
+// ---- collective operations on global memory -----------------------------------------------
+
+// All units of the segment's team call them, with the same segments, offsets and numbers; the
+// pointers' units do not count.  Inside a node the units load from each other's parts, with no
+// copy between.  When one returns, this unit's part may be read and written again.
+
+// The root's bytes come to the same place in all parts.
+FANLIGHT_API fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root);
+// Unit u's bytes at `from` come to the u-th place of so many bytes after `to`, in all parts;
+// `from` may be that place in each unit's own part, elsewhere the two may not overlap.
+FANLIGHT_API fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
+// Unit u's v-th bytes after `from` come to unit v's u-th place after `to`; the two do not overlap.
+FANLIGHT_API fanlight_code fanlight_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);
+// The same bits on all units; `to` may be `from`, otherwise the two do not overlap.  Operators:
+// FANLIGHT_MIN to FANLIGHT_LXOR.
+FANLIGHT_API fanlight_code fanlight_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count,
+                                              fanlight_type type, fanlight_operator op);
+
 #ifdef __cplusplus
 }
 #endif
+
+#include "fanlight/global_inline.h"
 #endif

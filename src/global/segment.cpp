@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "global/barrier.h"
 #include "global/runtime.h"
 
 namespace fanlight::global {
@@ -34,9 +35,18 @@ Segment* empty_segment(Team& team, std::int32_t id) {
 
 Part& own_part(Segment& s) { return s.parts[static_cast<std::size_t>(s.team->unit)]; }
 
+const fanlight_segment* published[FANLIGHT_SEGMENTS];
+static_assert(FANLIGHT_SEGMENTS == Table<Segment>::slots);
+
+void publish(std::int32_t id, const fanlight_segment* s) {
+    std::atomic_ref(published[id & (FANLIGHT_SEGMENTS - 1)]).store(s, std::memory_order_release);
+}
+
 Segment* kept(Segment* s, fanlight_code error) {
     if (error == FANLIGHT_OK) {
         segments.put(s);
+        s->published = {s->id, s->units, s->parts.data()};
+        publish(s->id, &s->published);
         return s;
     }
     delete s;
@@ -118,6 +128,7 @@ Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, f
 }
 
 void release(Segment* s) {
+    publish(s->id, nullptr);
     segments.take(s);
     close(s->window);
     delete s;
@@ -138,6 +149,8 @@ fanlight_code explain(fanlight_pointer p, std::size_t bytes) {
 }  // namespace fanlight::global
 
 using namespace fanlight::global;
+
+const fanlight_segment* const* const fanlight_segments = published;
 
 namespace {
 
@@ -185,7 +198,7 @@ fanlight_code fanlight_free(fanlight_pointer pointer) {
     Segment* const s = segments.find(pointer.segment);
     if (!s) return explain(pointer, 0);
     if (s->own) return fail(FANLIGHT_ERR_SEGMENT, "segment %d was not allocated by the program", pointer.segment);
-    MPI_Barrier(s->team->comm);
+    if (const fanlight_code error = barrier(*s->team)) return error;
     --s->team->allocations;
     release(s);
     return FANLIGHT_OK;

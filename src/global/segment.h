@@ -13,10 +13,7 @@
 
 namespace fanlight::global {
 
-struct Part {
-    char* address = nullptr;  // where this process reaches it; null: by RMA alone
-    std::size_t bytes = 0;
-};
+using Part = fanlight_part;
 
 // The node's parts are POSIX shared memory, really reserved, as a group's (execute/group.h), and
 // not an MPI_Win_allocate_shared: that takes Open MPI 46 ms where this takes a fraction of one.
@@ -33,6 +30,7 @@ struct Segment {
     bool direct = false;
     bool own = false;               // Fanlight's, not the program's to free
     std::uint16_t flags = 0;        // DART's
+    fanlight_segment published{};   // what the programs' own checks look at (global_inline.h)
     bool registered() const { return memory.empty(); }
 };
 

@@ -203,12 +203,6 @@ fanlight_code fanlight_team_translate(fanlight_team from, int unit, fanlight_tea
     return FANLIGHT_OK;
 }
 
-fanlight_code fanlight_barrier(fanlight_team id) {
-    fanlight_code error = FANLIGHT_OK;
-    const Team* const team = find_team(id, error);
-    return team ? mpi_code(MPI_Barrier(team->comm), "MPI_Barrier") : error;
-}
-
 fanlight_code fanlight_unit_locality(fanlight_team id, int unit, fanlight_locality* locality) {
     fanlight_code error = FANLIGHT_OK;
     const Team* const team = find_team(id, error);

@@ -26,8 +26,10 @@ struct Team {
     // Notifications: how many each unit has sent this one, in each unit's part of a segment that
     // the team always has.  Row `unit` of a part has one writer, that unit.  The part's first
     // word is the lock for long doubles (atomics.cpp).
-    static constexpr std::size_t counters_at = 128;
+    static constexpr std::size_t barrier_at = 128;  // one counter for each round, 32 at most
+    static constexpr std::size_t counters_at = barrier_at + 256;
     Segment* notifications = nullptr;
+    std::uint64_t barriers = 0;
     std::vector<std::uint64_t> sent, seen;  // [unit * FANLIGHT_NOTIFICATIONS + index]
 };
 

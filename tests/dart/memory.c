@@ -427,6 +427,71 @@ static void locks(void)
     DO(fanlight_free(p));
 }
 
+// Every collective, by direct loads or by MPI; lengths within a line and over several.
+static void collectives(void)
+{
+    enum { most = 1000 };
+    fanlight_pointer from, to;
+    size_t room = (size_t)units * most * 8;
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, room, 0, &from));
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, room, 0, &to));
+    int64_t *in = fanlight_ptr(fanlight_at(from, me, 0)), *out = fanlight_ptr(fanlight_at(to, me, 0));
+    static const int lengths[] = {0, 1, 17, most};
+    for (int round = 0; round < 4 * units; round++) {
+        int n = lengths[round % 4], root = round / 4;
+        size_t bytes = (size_t)n * 8;
+        for (int i = 0; i < units * n; i++)
+            in[i] = value(me, i, round);
+        memset(out, 0xee, room);
+        DO(fanlight_alltoall(to, from, bytes));
+        for (int i = 0; i < units * n; i++)
+            CHECK(out[i] == value(i / n, me * n + i % n, round));
+        memset(out, 0xee, room);
+        DO(fanlight_allgather(to, from, bytes));
+        for (int i = 0; i < units * n; i++)
+            CHECK(out[i] == value(i / n, i % n, round));
+        memset(out, 0xee, room);
+        memcpy(out + me * n, in, bytes);
+        DO(fanlight_allgather(to, fanlight_add(to, (int64_t)bytes * me), bytes));
+        for (int i = 0; i < units * n; i++)
+            CHECK(out[i] == value(i / n, i % n, round));
+        DO(fanlight_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
+        for (int i = 0; i < n; i++) {
+            int64_t sum = 0;
+            for (int u = 0; u < units; u++)
+                sum += value(u, i, round);
+            CHECK(out[i] == sum && in[i] == value(me, i, round));
+        }
+        DO(fanlight_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
+        for (int i = 0; i < n; i++)
+            CHECK(in[i] == value(round % 2 ? 0 : units - 1, i, round));
+        for (int i = 0; i < n; i++)
+            out[i] = value(me, -i, round);
+        DO(fanlight_broadcast(to, bytes, root));
+        for (int i = 0; i < n; i++)
+            CHECK(out[i] == value(root, -i, round));
+    }
+    // At an offset, of another type.
+    float *single = (float *)in + 3;
+    for (int i = 0; i < 40; i++)
+        single[i] = (float)(me + i);
+    DO(fanlight_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
+    for (int i = 0; i < 40; i++)
+        CHECK(((float *)out)[5 + i] == (float)(units * i + units * (units - 1) / 2));
+    WRONG(FANLIGHT_ERR_UNIT, fanlight_broadcast(to, 8, units));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_broadcast(to, room + 1, 0));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_alltoall(to, from, room / (size_t)units + 1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_alltoall(to, to, 8));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
+    barrier();
+    DO(fanlight_free(from));
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_allgather(to, from, 8));
+    barrier();
+    DO(fanlight_free(to));
+}
+
 static void misuse(void)
 {
     fanlight_pointer p, null = FANLIGHT_POINTER_NULL_INIT;
@@ -501,7 +566,7 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } parts[] = {
         {"pointers", pointers}, {"put_and_get", put_and_get}, {"strided_and_indexed", strided_and_indexed},
         {"local_and_registered", local_and_registered}, {"teams", teams}, {"notifications", notifications},
-        {"atomics", atomics}, {"locks", locks}, {"misuse", misuse}, {"many_allocations", many_allocations}};
+        {"atomics", atomics}, {"locks", locks}, {"collectives", collectives}, {"misuse", misuse}, {"many_allocations", many_allocations}};
     int64_t v = 0;
     fanlight_pointer nowhere = {0, 0, 0};
     WRONG(FANLIGHT_ERR_STATE, fanlight_put(nowhere, &v, 8));
