@@ -13,12 +13,15 @@ from running import IMPI, MPICH, OPENMPI, run
 
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
+IN_MEMORY = {"alltoallv"}  # over nothing but shared memory
 
 
 @functools.cache
 def by_operation():
     table = collections.defaultdict(list)
     for a in running.algorithms():
+        if a.operation in IN_MEMORY:
+            continue
         table[a.operation].append(a)
     return table
 
