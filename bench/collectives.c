@@ -42,7 +42,7 @@ typedef struct Options {
 
 static const char usage[] =
     "usage: fanlight-bench-<mpi> [options], started by that MPI's launcher\n"
-    "  -o, --operations=A,B,...  which (default: all but exscan, gatherv, scatterv; 'all')\n"
+    "  -o, --operations=A,B,...  which (default: the commonest; 'all')\n"
     "  -s, --sizes=8,64,1K,1M    bytes of the vector, or of each rank's block: multiples of 8\n"
     "  -m, --mode=MODE           loop, sync or both (default loop)\n"
     "  -t, --seconds=S           time for everything (default: 0.25 s for each figure)\n"

@@ -27,6 +27,11 @@
     mpi##Alltoall(c->send, c->count, c->type, c->receive, c->count, c->type, c->comm)
 #define REDUCE_SCATTER_BLOCK(mpi) \
     mpi##Reduce_scatter_block(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
+#define ALLTOALLV(mpi)                                                                           \
+    mpi##Alltoallv(c->send, c->counts, c->displacements, c->type, c->receive, c->counts,         \
+                   c->displacements, c->type, c->comm)
+#define REDUCE_SCATTER(mpi) \
+    mpi##Reduce_scatter(c->send, c->receive, c->counts, c->type, MPI_SUM, c->comm)
 #define SCAN(mpi) mpi##Scan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
 #define EXSCAN(mpi) mpi##Exscan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
 
@@ -46,6 +51,8 @@ BOTH_SIDES(scatter, SCATTER)
 BOTH_SIDES(scatterv, SCATTERV)
 BOTH_SIDES(alltoall, ALLTOALL)
 BOTH_SIDES(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
+BOTH_SIDES(alltoallv, ALLTOALLV)
+BOTH_SIDES(reduce_scatter, REDUCE_SCATTER)
 BOTH_SIDES(scan, SCAN)
 BOTH_SIDES(exscan, EXSCAN)
 
@@ -67,6 +74,8 @@ const Operation operations[] = {
     {CALLS(exscan),               false, true,  true,  false, false, ONE,     ONE},
     {CALLS(gatherv),              false, true,  false, true,  false, ONE,     EVERY},
     {CALLS(scatterv),             false, true,  false, true,  false, EVERY,   ONE},
+    {CALLS(alltoallv),            false, true,  false, false, true,  EVERY,   EVERY},
+    {CALLS(reduce_scatter),       false, true,  true,  false, true,  EVERY,   ONE},
 };
 const int operation_count = (int)(sizeof operations / sizeof operations[0]);
 
@@ -195,7 +204,9 @@ static const struct {
     {"scatter", expect_part_of_roots},
     {"scatterv", expect_part_of_roots},
     {"alltoall", expect_part_of_all},
+    {"alltoallv", expect_part_of_all},
     {"reduce_scatter_block", expect_part_of_sum},
+    {"reduce_scatter", expect_part_of_sum},
     {"scan", expect_sum_up_to_me},
     {"exscan", expect_sum_before_me},
 };

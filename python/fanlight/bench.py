@@ -24,7 +24,7 @@ from .units import parse_bytes
 
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
               "alltoall", "reduce_scatter_block", "scan")
-ON_REQUEST = ("exscan", "gatherv", "scatterv")
+ON_REQUEST = ("exscan", "gatherv", "scatterv", "alltoallv", "reduce_scatter")
 SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
 QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
@@ -39,7 +39,7 @@ def bench(
                             help="Which MPIs: mpich, openmpi, impi; default: all that are found."),
     ranks: str = typer.Option("", "-n", "--ranks", metavar="N,...", help="Numbers of ranks; default: 2."),
     operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...",
-                                        help="Which operations; default: all but exscan, gatherv and scatterv."),
+                                        help="Which operations; default: all but " + ", ".join(ON_REQUEST) + "."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
     mode: str = typer.Option("loop", "--mode", help="loop: calls back to back; sync: a barrier after each call "
                                                     "of an operation that does not synchronise; both."),

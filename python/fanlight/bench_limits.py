@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 
-SYNCHRONISING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter_block"}
+SYNCHRONISING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "reduce_scatter_block",
+                 "reduce_scatter"}
 BOUND_BY_BYTES = 4096
 
 
@@ -34,7 +35,9 @@ def outputs(operation: str, size: int, ranks: int) -> tuple[int, int]:
         "scatter": (p, size),
         "scatterv": (p, size),
         "alltoall": (p, p * size),
+        "alltoallv": (p, p * size),
         "reduce_scatter_block": (p, size),
+        "reduce_scatter": (p, size),
         "scan": (p, size),
         "exscan": (p - 1, size),
     }[operation]

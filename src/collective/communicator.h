@@ -37,6 +37,7 @@ public:
     std::shared_ptr<Serving> initialising(Reason& reason);
     MPI_Comm handle() const { return handle_; }
     Reason reason() const { return reason_; }
+    int size() const { return size_; }
     bool served() const { return serving_ != nullptr; }
     // A number that grows with each communicator that this process comes to serve.
     std::uint64_t served_since() const { return served_since_; }

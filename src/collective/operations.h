@@ -38,5 +38,13 @@ const Decision* gatherv(Call&, const void* send, MPI_Count send_count, MPI_Datat
 template <class C, class D>
 const Decision* scatterv(Call&, const void* send, const C* send_counts, const D* displacements, MPI_Datatype send_type,
                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root);
+template <class C, class D>
+const Decision* alltoallv(Call&, const void* send, const C* send_counts, const D* send_displacements, MPI_Datatype send_type,
+                          void* receive, const C* receive_counts, const D* receive_displacements, MPI_Datatype receive_type);
+template <class C, class D>
+const Decision* alltoallw(Call&, const void* send, const C* send_counts, const D* send_displacements, const MPI_Datatype* send_types,
+                          void* receive, const C* receive_counts, const D* receive_displacements, const MPI_Datatype* receive_types);
+template <class C>
+const Decision* reduce_scatter(Call&, const void* send, void* receive, const C* receive_counts, MPI_Datatype, MPI_Op);
 
 }  // namespace fanlight

@@ -1,4 +1,7 @@
-// reduce, allreduce, scan, exscan, reduce_scatter_block.
+// reduce, allreduce, scan, exscan, reduce_scatter_block, reduce_scatter.
+#include <algorithm>
+#include <vector>
+
 #include "collective/buffers.h"
 #include "collective/operations.h"
 #include "collective/reduction.h"
@@ -54,11 +57,13 @@ bool address_missing(const void* memory, const Reduction& r) {
     return !memory && r.in_memory_order;
 }
 
-void remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
-    if (!r.named || !r.datatype->named()) return;
+// False where it cannot.
+bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
+    if (!r.named || !r.datatype->named()) return false;
     // Without a function of our own the combiner needs the Reduction, which ends with the call.
-    if (d.algorithm && !r.apply) return;
+    if (d.algorithm && !r.apply) return false;
     last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root, .combiner = {r.apply, nullptr}};
+    return true;
 }
 
 // reduce (with a root), and the operations without one (root 0).
@@ -134,5 +139,56 @@ const Decision* exscan(Call& call, const void* send, void* receive, MPI_Count co
 const Decision* reduce_scatter_block(Call& call, const void* send, void* receive, MPI_Count count, MPI_Datatype handle, MPI_Op op) {
     return reduction(call, Operation::reduce_scatter_block, send, receive, count, handle, op, 0);
 }
+
+template <class C>
+const Decision* reduce_scatter(Call& call, const void* send, void* receive, const C* counts, MPI_Datatype handle, MPI_Op op) {
+    Serving* s = call.serving();
+    if (!s) return nullptr;
+    if (!counts) return call.pass(Reason::arguments);
+    const auto size = static_cast<std::size_t>(s->size);
+    LastCall& last = s->last(Operation::reduce_scatter);
+    if (last.datatype == handle && last.op == op && ordinary(send) && ordinary(receive) && send != receive &&
+        last.counts.size() == size && std::equal(counts, counts + size, last.counts.begin())) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!d.algorithm) return call.pass(d.reason);
+        call.run(*s, d, send, receive, &last.combiner);
+        return &d;
+    }
+
+    Reduction r;
+    if (std::any_of(counts, counts + size, [](C count) { return count < 0; })) return call.pass(Reason::arguments);
+    if (!find_reduction(op, handle, r)) return call.pass(Reason::operation);
+    const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
+    std::vector<std::size_t> blocks;
+    MPI_Count total = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        blocks.push_back(buffers.bytes(counts[i]));
+        total += counts[i];
+    }
+    const MPI_Count count = counts[s->rank];
+    bool in_place = send == MPI_IN_PLACE;
+    if (count > 0 || (in_place && total > 0)) {
+        if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
+        const Aliased alias = aliased(Operation::reduce_scatter, send, receive);
+        if (alias == Aliased::wrong) return call.pass(Reason::arguments);
+        in_place |= alias == Aliased::in_place;
+    }
+    if (!in_place && total > 0 && address_missing(send, r)) return call.pass(Reason::arguments);
+    if (call.starts() && !r.apply) return call.pass(Reason::own_thread);
+    if (!can_pack(buffers.bytes(total))) return call.pass(Reason::too_large);
+    const Decision& d = s->decide({.operation = Operation::reduce_scatter, .element = r.element, .commutative = r.commutative,
+                                   .blocks = std::move(blocks)});
+    if (remember(last, d, count, handle, op, 0, r)) last.counts.assign(counts, counts + size);
+    if (!d.algorithm) return call.pass(d.reason);
+
+    const Trim trim{s->workspace};
+    const Combiner combiner = r.combiner();
+    const void* input = in_place ? buffers.input_copy(receive, total) : buffers.input(send, total);
+    void* output = buffers.output(receive, count);
+    call.run(*s, d, input, output, &combiner, [=] { buffers.finish(output, receive, count); });
+    return &d;
+}
+template const Decision* reduce_scatter(Call&, const void*, void*, const int*, MPI_Datatype, MPI_Op);
+template const Decision* reduce_scatter(Call&, const void*, void*, const MPI_Count*, MPI_Datatype, MPI_Op);
 
 }  // namespace fanlight

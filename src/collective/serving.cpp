@@ -172,8 +172,10 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
+    // Between nodes a rank computes the schedules of others, for which it would need their lengths.
+    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
-    if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && shared_memory_alone) || (lengths_are_unknown && over_windows)) {
+    if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
         return;
     }

@@ -26,7 +26,7 @@ namespace fanlight {
 struct Decision {
     const Algorithm* algorithm = nullptr;  // null: the MPI library
     Parameters parameters;
-    Plan plan;                             // in shared memory; empty for gatherv and scatterv
+    Plan plan;                             // in shared memory; empty where lengths are not known
     RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
     RemotePlan remote_plan;
     std::unique_ptr<Composition> composition;
@@ -41,7 +41,7 @@ struct Kind {
     std::size_t bytes = 0;             // the vector, or one block
     std::size_t element = 1;
     bool commutative = true;
-    std::vector<std::size_t> blocks = {};   // allgatherv: the length of each rank's
+    std::vector<std::size_t> blocks = {};   // allgatherv, reduce_scatter: the length of each rank's
     friend bool operator==(const Kind&, const Kind&) = default;
 };
 struct KindHash {
@@ -58,7 +58,7 @@ struct LastCall {
     MPI_Op op{};
     int root = -1;
     Combiner combiner{};
-    // allgatherv: what its arrays were.
+    // allgatherv, reduce_scatter: what the arrays were.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
 };
 
@@ -101,8 +101,11 @@ public:
         else if (d.composition) d.composition->run(input, output, combiner);
         else d.remote->run(d.remote_plan, input, output, combiner);
     }
-    // gatherv and scatterv, whose lengths are not known before the call.
+    // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
     void run_rooted_v(const Decision&, const Problem&, const void* input, void* output);
+    void run_alltoallv(const Decision& d, const Problem& p, const void* input, void* output) {
+        shared_->group.run_alltoallv(*d.algorithm, p, input, output);
+    }
 
     // Of a communicator of one node.
     Group& group() { return shared_->group; }

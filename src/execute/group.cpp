@@ -108,7 +108,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
                                 " (it serves longer ones where single copy is allowed)");
 }
 
-void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, Plan& plan) const {
+void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
     plan.algorithm = &algorithm;
     plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
     plan.piece_bytes = cut.bytes;
@@ -119,7 +119,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         if (parts == plan.parts.size()) plan.parts.emplace_back();
         Plan::Part& part = plan.parts[parts++];
         Schedule schedule = algorithm.schedule(p);
-        bind(schedule, rank_, p.element, lanes_, options_, part.schedule);
+        bind(schedule, rank_, p.element, lanes_, options, part.schedule);
         part.schedule.wide = cut.wide;
         part.repeat = 1;
         Builder::recycle(std::move(schedule));
@@ -144,7 +144,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
 void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
-    plan_pieces(algorithm, problem, cut(algorithm, problem), plan);
+    plan_pieces(algorithm, problem, cut(algorithm, problem), options_, plan);
 }
 
 Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
@@ -272,44 +272,68 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     Problem p = problem;
     p.bytes = told[0];
     Plan pieces;
-    plan_pieces(algorithm, p, {told[1], told[2] != 0}, pieces);
+    plan_pieces(algorithm, p, {told[1], told[2] != 0}, options_, pieces);
     run(pieces, input, output, nullptr);
 }
 
 // --- alltoallv -------------------------------------------------------------------------
 
 void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
-    // The longest block of all ranks, and the most that one of them stages if nothing is cut.
+    LastAlltoallv& last = last_alltoallv_;
+    bool same = last.plan.algorithm == &algorithm && last.problem.blocks == problem.blocks &&
+                last.problem.sends == problem.sends && last.problem.parameters == problem.parameters;
+    // Where what is long is copied once, the rest finds room in any case: nothing to agree on.
     const bool may_be_whole = problem.parameters.piece == 0;
-    const std::uint64_t mine[2] = {
-        length_of(problem),
-        may_be_whole ? needs_of(algorithm.schedule(problem), lanes_, options_).staged : UINT64_MAX};
-    std::uint64_t most[2];
-    Problem agreeing;
-    agreeing.operation = Operation::allreduce;
-    agreeing.rank = rank_;
-    agreeing.size = size_;
-    agreeing.bytes = sizeof mine;
-    agreeing.element = sizeof mine[0];
+    const bool agree = !single_copy_ || !may_be_whole;
+    Cut cut{0, false};
+    std::uint64_t most[2] = {0, 0};
+    if (agree) {
+        if (!same) {
+            last.needs[0] = length_of(problem);
+            last.needs[1] = may_be_whole ? needs_of(algorithm.schedule(problem), lanes_, options_).staged : UINT64_MAX;
+        }
+        agree_on_most(last.needs, most);
+        cut = {std::max<std::size_t>(most[0], 1), most[1] > lanes_.staging_bytes()};
+        if (most[1] > room_for_staging()) {
+            // Short enough for all blocks of a rank to be staged at once, whatever their lengths.
+            const std::size_t lines = room_for_staging() / static_cast<std::size_t>(size_) / 64;
+            cut = {std::min(cut.bytes, lines * 64), oversubscribed()};
+            if (problem.parameters.piece) cut.bytes = std::min(cut.bytes, problem.parameters.piece);
+        }
+        same = same && last.cut == cut && last.problem.bytes == most[0];
+    }
+    if (!same) {
+        last.problem = problem;
+        last.problem.bytes = most[0];  // so that all count the same pieces
+        last.cut = cut;
+        BindOptions options = options_;
+        if (!agree) {
+            options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
+            cut.bytes = std::max<std::size_t>(length_of(problem), 1);
+        }
+        plan_pieces(algorithm, last.problem, cut, options, last.plan);
+    }
+    run(last.plan, input, output, nullptr);
+}
+
+// The longest block of all ranks, and the most that one of them stages if nothing is cut.
+void Group::agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]) {
+    Plan& agreement = last_alltoallv_.agreement;
+    if (!agreement.algorithm) {
+        Problem p;
+        p.operation = Operation::allreduce;
+        p.rank = rank_;
+        p.size = size_;
+        p.bytes = sizeof mine;
+        p.element = sizeof mine[0];
+        plan(*find_algorithm(Operation::allreduce, "all-read-all"), p, agreement);
+    }
     const Combiner larger{[](const void* left, const void* right, void* into, std::size_t bytes, const void*) {
         const auto* l = static_cast<const std::uint64_t*>(left);
         const auto* r = static_cast<const std::uint64_t*>(right);
         for (std::size_t i = 0; i < bytes / sizeof *l; ++i) static_cast<std::uint64_t*>(into)[i] = std::max(l[i], r[i]);
     }, nullptr};
-    run(plan(*find_algorithm(Operation::allreduce, "all-read-all"), agreeing), mine, most, &larger);
-
-    Problem p = problem;
-    p.bytes = most[0];  // so that all count the same pieces
-    Cut cut{std::max<std::size_t>(most[0], 1), most[1] > lanes_.staging_bytes()};
-    if (most[1] > room_for_staging()) {
-        // Short enough for all blocks of a rank to be staged at once, whatever their lengths.
-        const std::size_t lines = room_for_staging() / static_cast<std::size_t>(size_) / 64;
-        cut = {std::min(cut.bytes, lines * 64), oversubscribed()};
-        if (problem.parameters.piece) cut.bytes = std::min(cut.bytes, problem.parameters.piece);
-    }
-    Plan pieces;
-    plan_pieces(algorithm, p, cut, pieces);
-    run(pieces, input, output, nullptr);
+    run(agreement, mine, most, &larger);
 }
 
 }  // namespace fanlight

@@ -66,8 +66,9 @@ public:
     // learn the longest first, then run piece by piece.
     void run_rooted_v(const Algorithm&, const Problem&, const void* input, void* output);
 
-    // alltoallv: a rank knows what it sends and what it receives alone; all learn the longest
-    // block of all and whether somebody must cut, then run whole or piece by piece.
+    // alltoallv: a rank knows what it sends and what it receives alone.  Without single copy all
+    // learn the longest block of all and whether somebody must cut, then run whole or piece by
+    // piece.  The plan is kept for the next call with the same lists.
     void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
 
     // Several operations under way at once, each advanced a little at every call: a group runs
@@ -88,10 +89,12 @@ private:
     struct Cut {
         std::size_t bytes;
         bool wide;  // BoundSchedule::wide
+        friend bool operator==(const Cut&, const Cut&) = default;
     };
     Cut cut(const Algorithm&, const Problem&) const;
     std::size_t room_for_staging() const;  // in one operation
-    void plan_pieces(const Algorithm&, const Problem&, Cut, Plan&) const;
+    void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
+    void agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]);
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const char* name);
     void meet();
@@ -135,6 +138,12 @@ private:
     std::vector<pid_t> pids_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
+    struct LastAlltoallv {
+        Problem problem;
+        std::uint64_t needs[2] = {0, 0};
+        Cut cut{0, false};
+        Plan plan, agreement;
+    } last_alltoallv_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
 };

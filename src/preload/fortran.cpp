@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "collective/communicator.h"
 #include "collective/library.h"
 #include "collective/requests.h"
 
@@ -48,6 +49,13 @@ void* buffer(void* address) {
 
 MPI_Comm communicator(const MPI_Fint* f) { return convert<MPI_Comm>("PMPI_Comm_f2c", *f); }
 MPI_Datatype datatype(const MPI_Fint* f) { return convert<MPI_Datatype>("PMPI_Type_f2c", *f); }
+std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, const MPI_Fint* comm) {
+    const Communicator* const known = communicators::find(communicator(comm));
+    if (!known || known->reason() == Reason::intercommunicator || buffer == MPI_IN_PLACE) return {};
+    std::vector<MPI_Datatype> all;
+    for (int r = 0; r < known->size(); ++r) all.push_back(datatype(f + r));
+    return all;
+}
 MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }
 MPI_Fint request(MPI_Request c) {
     static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Request)>(find_in_mpi("PMPI_Request_c2f"));

@@ -2,6 +2,8 @@
 // wrappers.  (Those of MPICH and of Intel MPI call MPI_Xxx, where the C wrappers wait.)
 #pragma once
 
+#include <vector>
+
 #include "collective/mpi_header.h"
 
 #if defined(FANLIGHT_STANDARD_ABI)
@@ -17,6 +19,8 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are used as the
 void* buffer(void*);
 MPI_Comm communicator(const MPI_Fint*);
 MPI_Datatype datatype(const MPI_Fint*);
+// Of each rank of the communicator; none where MPI does not look at them, or Fanlight does not.
+std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, const MPI_Fint* comm);
 MPI_Op op(const MPI_Fint*);
 MPI_Fint request(MPI_Request);
 

@@ -201,6 +201,10 @@ def fortran_wrapper(f, names_of):
         elif p.type in ("MPI_Comm", "MPI_Datatype", "MPI_Op"):
             kind = {"MPI_Comm": "communicator", "MPI_Datatype": "datatype", "MPI_Op": "op"}[p.type]
             conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
+        elif p.type == "const MPI_Datatype":
+            buffer = p.name.replace("types", "buf")
+            conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::datatypes(f_{p.name}, {buffer}, f_comm);")
+            conversions.append(f"const MPI_Datatype *{p.name} = of_{p.name}.data();")
         elif p.type in ("const COUNT", "const DISPL"):
             conversions.append(f"const int *{p.name} = f_{p.name};")
         elif p.type == "MPI_Info":

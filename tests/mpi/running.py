@@ -187,12 +187,13 @@ def algorithms():
     return [Algorithm(o, n.replace("_", "-"), frozenset(r.replace(" ", "").split("|")) - {"none"}) for o, n, r in rows]
 
 
-# In the catalogue, but nobody calls them through MPI yet.
-NOT_SERVED = {"reduce_scatter", "alltoallv"}
-
-
 def operations():
-    return sorted({a.operation for a in algorithms()} - NOT_SERVED)
+    return sorted({a.operation for a in algorithms()})
+
+
+def functions(operations):
+    """MPI's functions of these operations: those of alltoallv serve alltoallw as well."""
+    return [*operations, *(["alltoallw"] if "alltoallv" in operations else [])]
 
 
 @functools.cache

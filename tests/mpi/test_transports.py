@@ -13,12 +13,15 @@ from running import IMPI, MPICH, OPENMPI, run
 
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
+IN_MEMORY = {"alltoallv"}  # over nothing but shared memory
 
 
 @functools.cache
 def by_operation():
     table = collections.defaultdict(list)
     for a in running.algorithms():
+        if a.operation in IN_MEMORY:
+            continue
         table[a.operation].append(a)
     return table
 
@@ -48,7 +51,8 @@ def every_algorithm(mpi, ranks, fanlight, operations, nodes=0):
     for operation in operations:
         among = nodes if operation in COMPOSED and nodes else ranks
         wanted = {a.name for a in by_operation()[operation]
-                  if "power_of_two" not in a.restrictions or among & (among - 1) == 0}
+                  if ("power_of_two" not in a.restrictions or among & (among - 1) == 0)
+                  and ("even" not in a.restrictions or among % 2 == 0)}
         if operation in BLIND | {"barrier"}:
             wanted = {by_operation()[operation][0].name}
         served = result.report.algorithms(operation)

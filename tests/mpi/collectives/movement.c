@@ -1,4 +1,4 @@
-// bcast, gather(v), scatter(v), allgather(v), alltoall: data that only moves.
+// bcast, gather(v), scatter(v), allgather(v), alltoall(v, w): data that only moves.
 //
 // Each case is a job: buffers with what they hold before and must hold after the call.  Jobs
 // are made three at a time, run back to back, and then checked.
@@ -86,16 +86,26 @@ struct blocks {
 #endif
 };
 
+// The same of alltoallv and alltoallw, where each rank's block may have a layout of its own.
+struct side {
+    struct blocks blocks;
+    const struct layout *layout[MAX_RANKS];
+    MPI_Datatype types[MAX_RANKS];
+    MPI_Aint byte[MAX_RANKS], bytes;  // where a block begins; the whole buffer's
+};
+
 struct operation;
 struct job {
     const struct scope *scope;
     const struct operation *operation;
+    const struct family *family;
     const struct layout *send, *receive;
     MPI_Count elements;
     int root;
     bool in_place, large;
     unsigned call;
     struct blocks blocks;  // v forms: in items of the layout of the buffer of all blocks
+    struct side from, to;  // alltoallv, alltoallw
     struct area input, output, input_after, output_after;
 };
 
@@ -282,6 +292,82 @@ static int run_alltoall(struct job *j) {
                   j->receive->type, j->scope->comm);
 }
 
+#ifdef OPEN_MPI
+static const bool openmpi = true;
+#else
+static const bool openmpi = false;
+#endif
+
+// alltoallv and alltoallw: lengths that differ by both ranks; in place only by their sum.
+static MPI_Count parts_between(const struct job *j, int source, int target) {
+    return j->elements * ((source + (j->in_place ? 1 : 2) * target + (int)(j->call % 3)) % 3);
+}
+static void make_side(const struct job *j, struct side *s, const struct layout *first, bool sends, bool each) {
+    const int rank = j->scope->rank, turn = (int)(first - j->family->layout);
+    const MPI_Aint gap = 40;  // more than any layout has before its first byte or behind its extent
+    MPI_Aint at = each ? gap : first->extent * (1 + gap / first->extent);
+    // Open MPI 5.0.11 on a communicator of one rank takes alltoallw's displacements for numbers of
+    // elements (coll_self_alltoallw.c).
+    if (openmpi && each && j->scope->size == 1) at = 0;
+    for (int i = j->scope->size; i-- > 0;) {  // the last rank's block first
+        const struct layout *l = each ? &j->family->layout[(turn + i) % j->family->layouts] : first;
+        const MPI_Aint unit = each ? 1 : l->extent;
+        s->layout[i] = l;
+        s->types[i] = l->type;
+        s->byte[i] = at;
+        s->blocks.parts[i] = sends ? parts_between(j, rank, i) : parts_between(j, i, rank);
+        s->blocks.counts[i] = (int)(s->blocks.parts[i] / l->parts);
+        s->blocks.at[i] = (int)(at / unit);
+#if HAVE_LARGE_COUNTS
+        s->blocks.counts_c[i] = s->blocks.counts[i];
+        s->blocks.at_c[i] = s->blocks.at[i];
+#endif
+        at += s->blocks.counts[i] * l->extent;
+        at += each ? gap + -at % 8 : l->extent * (1 + gap / l->extent);
+    }
+    s->bytes = at;
+}
+static void write_block(const struct area *area, const struct side *s, int block, int source, int target, unsigned call) {
+    struct area from_there = *area;
+    from_there.at += s->byte[block];
+    write_payload(&from_there, s->layout[block], 0, s->blocks.parts[block], source, (uint64_t)target << 32, call);
+}
+static void fill_exchange(struct job *j, bool each) {
+    const int rank = j->scope->rank, size = j->scope->size;
+    const struct layout bytes = basic("byte", MPI_BYTE, 1);
+    make_side(j, &j->to, j->receive, false, each);
+    j->output = new_area(&bytes, j->to.bytes);
+    if (!j->in_place) {
+        make_side(j, &j->from, j->send, true, each);
+        j->input = new_area(&bytes, j->from.bytes);
+    }
+    for (int i = 0; i < size; ++i)
+        write_block(j->in_place ? &j->output : &j->input, j->in_place ? &j->to : &j->from, i, rank, i, j->call);
+    j->output_after = copy_area(&j->output);
+    for (int i = 0; i < size; ++i) write_block(&j->output_after, &j->to, i, i, rank, j->call);
+}
+static void fill_alltoallv(struct job *j) { fill_exchange(j, false); }
+static void fill_alltoallw(struct job *j) { fill_exchange(j, true); }
+
+#define EXCHANGE(name, suffix, send_type, receive_type)                                           \
+    MPI_##name(input_of(j, j->in_place), j->in_place ? NULL : j->from.blocks.counts##suffix,      \
+               j->in_place ? NULL : j->from.blocks.at##suffix, send_type, j->output.at,           \
+               j->to.blocks.counts##suffix, j->to.blocks.at##suffix, receive_type, j->scope->comm)
+static int run_alltoallv(struct job *j) {
+    const MPI_Datatype sent = j->in_place ? MPI_DATATYPE_NULL : j->send->type;
+#if HAVE_LARGE_COUNTS
+    if (j->large) return EXCHANGE(Alltoallv_c, _c, sent, j->receive->type);
+#endif
+    return EXCHANGE(Alltoallv, , sent, j->receive->type);
+}
+static int run_alltoallw(struct job *j) {
+    const MPI_Datatype *sent = j->in_place ? NULL : j->from.types;
+#if HAVE_LARGE_COUNTS
+    if (j->large) return EXCHANGE(Alltoallw_c, _c, sent, j->to.types);
+#endif
+    return EXCHANGE(Alltoallw, , sent, j->to.types);
+}
+
 static const struct operation {
     const char *name;
     void (*fill)(struct job *);
@@ -296,15 +382,12 @@ static const struct operation {
     {"gatherv", fill_gatherv, run_gatherv, true, true, true},
     {"scatterv", fill_scatterv, run_scatterv, true, true, true},
     {"allgatherv", fill_allgatherv, run_allgatherv, false, true, true},
+    {"alltoallv", fill_alltoallv, run_alltoallv, false, true, true},
+    {"alltoallw", fill_alltoallw, run_alltoallw, false, true, true},
 };
 // Open MPI 5.0.11 chooses the algorithm of allgatherv by the receive counts times the size of
 // the *send* type (coll_tuned_decision_fixed.c): ranks with different types of one signature
 // choose different algorithms, and hang.
-#ifdef OPEN_MPI
-static const bool openmpi = true;
-#else
-static const bool openmpi = false;
-#endif
 static bool defective(const struct operation *operation, const struct family *family) {
     return wrong_in_mpi(openmpi && operation->run == run_allgatherv && family->layouts > 1);
 }
@@ -321,7 +404,7 @@ static void count_anew(void) {
 static struct job new_job(const struct operation *operation, const struct scope *scope,
                           const struct family *family, MPI_Count elements, int root,
                           bool in_place) {
-    struct job j = {.scope = scope, .operation = operation, .elements = elements,
+    struct job j = {.scope = scope, .operation = operation, .family = family, .elements = elements,
                     .root = root, .in_place = in_place, .call = calls++};
     const int turn = scope->rank + (int)j.call;
     j.send = &family->layout[turn % family->layouts];

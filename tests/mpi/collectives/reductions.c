@@ -1,4 +1,4 @@
-// reduce, allreduce, reduce_scatter_block, scan and exscan: built-in operators on the basic
+// reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan: built-in operators on the basic
 // datatypes, user operators (commuting or not, on datatypes with and without gaps), compared
 // with the combination of all ranks' values from left to right.
 #include <stdio.h>
@@ -237,8 +237,9 @@ static void combined(const struct reduction *r, int last, uint64_t index, unsign
     memcpy(result, left, ELEMENT);
 }
 
-enum kind { REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, KINDS };
-static const char *names[] = {"reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"};
+enum kind { REDUCE, ALLREDUCE, REDUCE_SCATTER_BLOCK, REDUCE_SCATTER, SCAN, EXSCAN, KINDS };
+static const char *names[] = {"reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"};
+static bool scatters(enum kind kind) { return kind == REDUCE_SCATTER_BLOCK || kind == REDUCE_SCATTER; }
 
 struct job {
     const struct scope *scope;
@@ -249,6 +250,8 @@ struct job {
     bool in_place, large, receives;
     unsigned call;
     MPI_Count result;  // elements of it
+    MPI_Count blocks[MAX_RANKS];  // of the results, where they are scattered
+    MPI_Count all;                // elements of the input
     struct area input, output, input_after, output_after;
 };
 static unsigned calls;
@@ -261,12 +264,18 @@ static struct job new_job(enum kind kind, const struct reduction *r, const struc
     j.large = HAVE_LARGE_COUNTS && j.call % 2;
     j.receives = kind != REDUCE || rank == root;
     j.in_place = in_place && j.receives;
-    const bool blocks = kind == REDUCE_SCATTER_BLOCK;
-    const MPI_Count all = blocks ? n * size : n;
+    const bool blocks = scatters(kind);
+    MPI_Count first = 0;
+    for (int i = 0; blocks && i < size; ++i) {
+        j.blocks[i] = kind == REDUCE_SCATTER ? n * ((i + (int)(j.call % 3)) % 3) : n;
+        if (i < rank) first += j.blocks[i];
+        j.all += j.blocks[i];
+    }
+    const MPI_Count all = blocks ? j.all : n, own = blocks ? j.blocks[rank] : n;
     _Alignas(16) char element[ELEMENT];
 
     j.input = new_area(&r->layout, j.in_place ? 0 : all);
-    if (j.receives) j.output = new_area(&r->layout, j.in_place ? all : n);
+    if (j.receives) j.output = new_area(&r->layout, j.in_place ? all : own);
     for (MPI_Count i = 0; i < all; ++i) {
         value(r, rank, (uint64_t)i, j.call, element);
         put(r, j.in_place ? &j.output : &j.input, i, element);
@@ -274,10 +283,10 @@ static struct job new_job(enum kind kind, const struct reduction *r, const struc
     j.input_after = copy_area(&j.input);
     if (!j.receives) return j;
     j.output_after = copy_area(&j.output);
-    j.result = kind == EXSCAN && rank == 0 ? 0 : n;
+    j.result = kind == EXSCAN && rank == 0 ? 0 : own;
     const int last = kind == SCAN ? rank : kind == EXSCAN ? rank - 1 : size - 1;
     for (MPI_Count i = 0; i < j.result; ++i) {
-        combined(r, last, (uint64_t)(i + (blocks ? n * rank : 0)), j.call, element);
+        combined(r, last, (uint64_t)(i + first), j.call, element);
         put(r, &j.output_after, i, element);
     }
     return j;
@@ -289,6 +298,15 @@ static struct job new_job(enum kind kind, const struct reduction *r, const struc
 #define EITHER(name, ...) MPI_##name(__VA_ARGS__)
 #endif
 
+static int reduce_scatter(const struct job *j, const void *in, void *out) {
+#if HAVE_LARGE_COUNTS
+    if (j->large) return MPI_Reduce_scatter_c(in, out, j->blocks, j->reduction->layout.type, j->reduction->op, j->scope->comm);
+#endif
+    int counts[MAX_RANKS];
+    for (int i = 0; i < j->scope->size; ++i) counts[i] = (int)j->blocks[i];
+    return MPI_Reduce_scatter(in, out, counts, j->reduction->layout.type, j->reduction->op, j->scope->comm);
+}
+
 static int run(struct job *j) {
     const void *in = j->in_place ? MPI_IN_PLACE : j->input.at;
     void *out = j->receives ? j->output.at : NULL;
@@ -299,6 +317,7 @@ static int run(struct job *j) {
         case REDUCE: return EITHER(Reduce, in, out, j->n, type, op, j->root, comm);
         case ALLREDUCE: return EITHER(Allreduce, in, out, j->n, type, op, comm);
         case REDUCE_SCATTER_BLOCK: return EITHER(Reduce_scatter_block, in, out, j->n, type, op, comm);
+        case REDUCE_SCATTER: return reduce_scatter(j, in, out);
         case SCAN: return EITHER(Scan, in, out, j->n, type, op, comm);
         default: return EITHER(Exscan, in, out, j->n, type, op, comm);
     }
@@ -318,9 +337,9 @@ static void allow(struct job *j) {
             memcpy(j->output_after.at + i * layout->extent + 12,
                    j->output.at + i * layout->extent + 12, 4);
     // In place, the blocks after the own one are left in any state.
-    if (j->kind == REDUCE_SCATTER_BLOCK && j->in_place) {
-        const size_t from = (size_t)(j->n * layout->extent),
-                     bytes = from * (size_t)(j->scope->size - 1);
+    if (scatters(j->kind) && j->in_place && j->all > j->result) {
+        const MPI_Aint from = j->result * layout->extent;
+        const size_t bytes = (size_t)((j->all - j->result) * layout->extent);
         memcpy(j->output_after.at + from, j->output.at + from, bytes);
     }
 }
@@ -355,7 +374,7 @@ static void run_case(enum kind kind, const struct reduction *r, const struct sco
     }
 }
 
-// MPICH 5.0.2 and Intel MPI 2021.18: reduce_scatter_block by an operator that does not commute
+// MPICH 5.0.2 and Intel MPI 2021.18: reduce_scatter(_block) by an operator that does not commute
 // goes wrong, and writes outside of its buffers, where the datatype's first byte is not at its
 // lower bound.
 #ifdef OPEN_MPI
@@ -364,7 +383,7 @@ static const bool mpich = false;
 static const bool mpich = true;
 #endif
 static bool defective(int kind, const struct reduction *r) {
-    return wrong_in_mpi(mpich && kind == REDUCE_SCATTER_BLOCK && r->layout.type == spread_type);
+    return wrong_in_mpi(mpich && scatters(kind) && r->layout.type == spread_type);
 }
 
 void test_reductions(const struct scope *scope, bool all) {
@@ -390,7 +409,7 @@ void test_reductions(const struct scope *scope, bool all) {
                                                      : some_n;
                 if (huge && !lengths) continue;
                 for (; *n >= 0; ++n) {
-                    if (kind == REDUCE_SCATTER_BLOCK && !huge && *n * scope->size > 200000)
+                    if (scatters(kind) && !huge && *n * scope->size > 200000)
                         continue;
                     // Every root with the long ones and the short ones of 7 elements.
                     const bool every_root = is_long || *n == 7;

@@ -86,6 +86,8 @@ static int end(MPI_Request request) {
                (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), s, r, n, t, op, comm)     \
     BY_REQUEST(MPI_Reduce_scatter_block##_, MPI_Ireduce_scatter_block##_, MPI_Reduce_scatter_block_init##_,                                             \
                (const void *s, void *r, COUNT n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), s, r, n, t, op, comm)     \
+    BY_REQUEST(MPI_Reduce_scatter##_, MPI_Ireduce_scatter##_, MPI_Reduce_scatter_init##_,                                                         \
+               (const void *s, void *r, const COUNT *n, MPI_Datatype t, MPI_Op op, MPI_Comm comm), s, r, n, t, op, comm)     \
     BY_REQUEST(MPI_Allgather##_, MPI_Iallgather##_, MPI_Allgather_init##_,                                                                   \
                (const void *s, COUNT sn, MPI_Datatype st, void *r, COUNT rn, MPI_Datatype rt, MPI_Comm comm),         \
                s, sn, st, r, rn, rt, comm)                                                                            \

@@ -57,19 +57,26 @@ static void test_reductions(int count, int root, MPI_Datatype pair, MPI_Op op) {
     for (int ordered = 0; ordered < 2; ++ordered) {
         const MPI_Datatype type = ordered ? pair : MPI_INT64_T;
         const MPI_Op operator = ordered ? op : MPI_SUM;
-        int64_t *const results[] = {out, out + count, out + 2 * count, out + 3 * count, out + 4 * count};
+        int64_t *const results[] = {out, out + count, out + 2 * count, out + 3 * count, out + 4 * count, out + 5 * count};
         const int block = count / size;
         for (int i = 0; i < count; ++i) {
             const Map m = map(rank, i);
             if (ordered) memcpy(&in[i], &m, sizeof m);
             else in[i] = value(rank, 0, i, 5);
         }
-        poison(out, 5 * (size_t)count);
+        // Rank 1 has nothing, rank 0 what it lacks.
+        int *blocks = malloc(sizeof(int) * (size_t)size), first = 0;
+        for (int r = 0; r < size; ++r) {
+            blocks[r] = r == 0 ? 2 * block : r == 1 ? 0 : block;
+            if (r < rank) first += blocks[r];
+        }
+        poison(out, 6 * (size_t)count);
         MPI_Reduce(in, results[0], count, type, operator, root, comm);
         MPI_Allreduce(in, results[1], count, type, operator, comm);
         MPI_Scan(in, results[2], count, type, operator, comm);
         MPI_Exscan(in, results[3], count, type, operator, comm);
         MPI_Reduce_scatter_block(in, results[4], block, type, operator, comm);
+        MPI_Reduce_scatter(in, results[5], blocks, type, operator, comm);
         memcpy(in + count, in, (size_t)count * sizeof *in);
         MPI_Allreduce(MPI_IN_PLACE, in + count, count, type, operator, comm);
         for (int i = 0; i < count; ++i) {
@@ -84,6 +91,11 @@ static void test_reductions(int count, int root, MPI_Datatype pair, MPI_Op op) {
             const int at = rank * block + i;
             expect(results[4][i], ordered ? composed(0, size, at) : sum(0, size, at, 5), "reduce_scatter_block", block, 0, i);
         }
+        for (int i = 0; i < blocks[rank]; ++i) {
+            const int at = first + i;
+            expect(results[5][i], ordered ? composed(0, size, at) : sum(0, size, at, 5), "reduce_scatter", block, 0, i);
+        }
+        free(blocks);
     }
 }
 
@@ -174,7 +186,7 @@ int main(int argc, char **argv) {
     MPI_Comm_size(comm, &size);
     const size_t most = (size_t)(200000 + 10000 * classes) / 8 + 100;
     in = malloc(sizeof *in * most * (size_t)(size + 2));
-    out = malloc(sizeof *out * most * (size_t)(2 * size + 5));
+    out = malloc(sizeof *out * most * (size_t)(2 * size + 6));
     MPI_Datatype pair;
     MPI_Op op;
     MPI_Type_contiguous(2, MPI_UINT32_T, &pair);
