@@ -191,6 +191,10 @@ def operations():
     return sorted({a.operation for a in algorithms()})
 
 
+# What the rules leave to some MPIs, for runs in which all is to be served.
+ALL_SERVED = {"ALGORITHM": "alltoallv:all-write-all"}
+
+
 def functions(operations):
     """MPI's functions of these operations: those of alltoallv serve alltoallw as well."""
     return [*operations, *(["alltoallw"] if "alltoallv" in operations else [])]

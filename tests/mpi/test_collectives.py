@@ -26,7 +26,7 @@ def collectives(mpi, ranks, plain, options="", fanlight=None, operations=None, f
         command += " --only=" + ",".join(running.functions(operations))
     if plain:
         return run(mpi, ranks, command + " --plain", preload=False, timeout=timeout).must_be_ok()
-    result = run(mpi, ranks, command, fanlight, timeout=timeout).must_be_ok()
+    result = run(mpi, ranks, command, {**running.ALL_SERVED, **(fanlight or {})}, timeout=timeout).must_be_ok()
     must_be_served(result, ranks, operations or running.operations(), forced)
     return result
 

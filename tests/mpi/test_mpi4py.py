@@ -46,7 +46,7 @@ def test_mpi4py(mpi, ranks, plain):
     command = [python, folder / "test/main.py", "--no-builddir", "--failfast"]
     for test in LEFT_OUT[mpi.name]:
         command += ["-x", test]
-    result = run(mpi, ranks, command, preload=not plain, timeout=590)
+    result = run(mpi, ranks, command, running.ALL_SERVED, preload=not plain, timeout=590)
     text = result.out + result.err
     assert not result.hung and result.code == 0, str(result)
     assert len(re.findall(r"^OK\b", text, re.M)) == ranks, str(result)
