@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "collective/call.h"
 #include "collective/hooks.h"
@@ -58,6 +59,18 @@ struct Table {
     std::mutex mutex;
     std::unordered_map<MPI_Request, Persistent*> all;
     std::atomic<std::size_t> size{0};
+    // Of those that exist: two of one tag would be told of each other's end.
+    std::unordered_set<int> tags;
+    int last_tag = 0;
+
+    // Any tag but that of quiet.cpp's receive; MPI has at least so many.
+    int take_tag() {
+        constexpr int most = 32766;
+        if (tags.size() == most) stop("more than " + std::to_string(most) + " persistent collectives at one time");
+        do last_tag = last_tag % most + 1;
+        while (!tags.insert(last_tag).second);
+        return last_tag;
+    }
 };
 Table& table() {
     static Table& t = *new Table;
@@ -169,14 +182,12 @@ void Started::complete() {
 
 void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
     if (handle) {
-        static std::atomic<int> operations{0};
-        // Any tag but that of quiet.cpp's receive; MPI has at least so many.
-        tag_ = 1 + operations.fetch_add(1, std::memory_order_relaxed) % 32766;
         as_it_lies_ = !workspace.used();
-        if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
-            stop("MPI_Recv_init failed");
         requests::Table& t = requests::table();
         const std::scoped_lock lock(t.mutex);
+        tag_ = t.take_tag();
+        if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
+            stop("MPI_Recv_init failed");
         t.all.emplace(request, this);
         ++t.size;
         *handle = request;
@@ -186,6 +197,12 @@ void Persistent::begin(const Plan& plan, const void* input, void* output, const 
     output_ = output;
     reduces_ = combiner != nullptr;
     if (combiner) combiner_ = *combiner;
+}
+
+Persistent::~Persistent() {
+    requests::Table& t = requests::table();
+    const std::scoped_lock lock(t.mutex);
+    t.tags.erase(tag_);
 }
 
 void Persistent::start() {

@@ -54,6 +54,7 @@ class Call;
 class Persistent : public Started {
 public:
     explicit Persistent(std::shared_ptr<Serving> s) : Started(std::move(s)) {}
+    ~Persistent() override;
 
     // At its initialisation: notes the plan and the buffers.  Later: starts it.
     void begin(const Plan&, const void* input, void* output, const Combiner*, MPI_Request*) override;

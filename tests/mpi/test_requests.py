@@ -31,6 +31,10 @@ def test_threads(mpi, ranks, plain):
         assert result.report.calls("iallreduce") > 1000 * ranks, str(result)
 
 
+def test_many_persistent_ones(fanlight_only):
+    run(MPICH, 2, "requests many").must_be_ok()
+
+
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_an_active_request_is_freed(mpi, fanlight_only):
     """MPI forbids it, and some libraries allow it."""

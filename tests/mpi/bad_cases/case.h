@@ -15,6 +15,18 @@ __attribute__((unused)) static void begin(int *argc, char ***argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
+// False, and MPI is over, where the library has no MPI_THREAD_MULTIPLE.
+__attribute__((unused)) static int begin_with_threads(int *argc, char ***argv) {
+    int provided;
+    MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (provided == MPI_THREAD_MULTIPLE) return 1;
+    if (rank == 0) printf("skipped: no MPI_THREAD_MULTIPLE\n");
+    MPI_Finalize();
+    return 0;
+}
+
 #define REQUIRE(condition)                                                             \
     do {                                                                               \
         if (!(condition)) {                                                            \

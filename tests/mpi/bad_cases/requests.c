@@ -2,6 +2,7 @@
 // with messages in one array of requests; and what must go on while a rank is elsewhere.
 //
 //   requests [freed]   also frees an active request (MPI forbids it; it must not do harm)
+//   requests many      also makes more persistent ones, one after the other, than there are tags
 //   requests plain     without what MPI libraries themselves do wrong
 #include "case.h"
 
@@ -243,8 +244,36 @@ static void persistent(void) {
     if (plain) MPI_Type_free(&every_second);
     free(told), free(all);
 }
+
+// More are made, one after the other, than there are tags for their ends.
+static void many_persistent(void) {
+    int in[2] = {rank, rank}, out[2] = {-1, -1};
+    MPI_Request old, other;
+    MPI_Allreduce_init(&in[0], &out[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &old);
+    for (int i = 0; i < 32766; ++i) {
+        MPI_Allreduce_init(&in[1], &out[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &other);
+        if (i < 32765) MPI_Request_free(&other);
+    }
+    for (int call = 0; call < 3; ++call) {
+        out[0] = out[1] = -1;
+        if (rank == 0) MPI_Start(&old);
+        MPI_Start(&other);
+        if (rank != 0) {
+            MPI_Wait(&other, MPI_STATUS_IGNORE);
+            usleep(20000);  // rank 0's other one has ended, its old one has not
+            MPI_Start(&old);
+        }
+        MPI_Wait(&old, MPI_STATUS_IGNORE);
+        REQUIRE(out[0] == size * (size - 1) / 2);
+        if (rank == 0) MPI_Wait(&other, MPI_STATUS_IGNORE);
+        REQUIRE(out[1] == size * (size - 1) / 2);
+    }
+    MPI_Request_free(&old);
+    MPI_Request_free(&other);
+}
 #else
 static void persistent(void) {}
+static void many_persistent(void) {}
 #endif
 
 int main(int argc, char **argv) {
@@ -263,6 +292,7 @@ int main(int argc, char **argv) {
     freed_meanwhile();
     own_operator();
     for (int i = 0; i < 3; ++i) persistent();
+    if (argc > 1 && strcmp(argv[1], "many") == 0) many_persistent();
     if (freed) {
         static int told;
         MPI_Request request;

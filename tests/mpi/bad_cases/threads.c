@@ -32,15 +32,7 @@ static void *make(void *unused) {
 }
 
 int main(int argc, char **argv) {
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (provided < MPI_THREAD_MULTIPLE) {
-        if (rank == 0) printf("skipped: no MPI_THREAD_MULTIPLE\n");
-        MPI_Finalize();
-        return 0;
-    }
+    if (!begin_with_threads(&argc, &argv)) return 0;
     for (int t = 0; t <= THREADS; ++t) MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
     pthread_t threads[THREADS + 1];
     for (long t = 0; t < THREADS; ++t) pthread_create(&threads[t], NULL, work, (void *)t);
