@@ -1,6 +1,8 @@
 #include "collective/call.h"
 
 #include "collective/datatype.h"
+#include "collective/hooks.h"
+#include "collective/library.h"
 
 namespace fanlight {
 
@@ -17,6 +19,12 @@ void Call::record(const Decision& decision) const {
 
 void Call::record(std::size_t bytes) const {
     report::call(operation_, bytes, "", reason_, report::now_ns() - started_);
+}
+
+int Call::out_of_step(const OutOfStep& e) const {
+    say(e.what());
+    mpi().Comm_call_errhandler(comm_, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
 }
 
 std::size_t bytes_of(const void* buffer, MPI_Count count, MPI_Datatype handle) {

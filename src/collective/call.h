@@ -93,6 +93,8 @@ public:
         if (started_) [[unlikely]] record(decision);
         return MPI_SUCCESS;
     }
+    // By the communicator's error handler.
+    int out_of_step(const OutOfStep&) const;
     // The MPI library has served it; `bytes` is asked for the report alone.
     template <class Bytes>
     int passed(int error, Bytes&& bytes) {

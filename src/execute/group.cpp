@@ -18,10 +18,13 @@ namespace fanlight {
 
 namespace {
 
-// A piece that is staged: long enough to hide the flags, short enough that copying in and
-// copying out overlap.  Where ranks share a core nothing overlaps, and each piece costs a switch
-// of contexts.
-constexpr std::size_t default_staged_piece = 32 * 1024, default_staged_piece_oversubscribed = 128 * 1024;
+// A piece that is staged: long enough to hide the flags; where the bytes go one way, short enough
+// that copying in and copying out overlap.  Where all ranks do both they do it at the same time,
+// and where ranks share a core nothing overlaps, and each piece costs a switch of contexts.
+std::size_t default_piece(Operation operation, bool oversubscribed) {
+    constexpr std::size_t one_way = 32 * 1024, both_ways = 64 * 1024, shared_core = 128 * 1024;
+    return oversubscribed ? shared_core : has_root(operation) ? one_way : both_ways;
+}
 
 }  // namespace
 
@@ -42,6 +45,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
     options_.single_copy = single_copy;
     options_.single_copy_from = config().single_copy_from;
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+    waiter_.also_look([this] { compare_calls(); });
 }
 
 Group::~Group() = default;
@@ -69,7 +73,7 @@ std::size_t Group::room_for_staging() const {
 Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const {
     const std::size_t length = length_of(problem);
     const std::size_t all_staged = single_copy_ ? std::min(lanes_.staging_bytes(), options_.single_copy_from) : lanes_.staging_bytes();
-    std::size_t longest = oversubscribed() ? default_staged_piece_oversubscribed : default_staged_piece;
+    std::size_t longest = default_piece(problem.operation, oversubscribed());
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
     // What asks for pieces is also cut where nothing needs staging.
@@ -112,6 +116,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     plan.algorithm = &algorithm;
     plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
     plan.piece_bytes = cut.bytes;
+    plan.called = called(problem);
     const std::size_t length = length_of(problem);
     const std::size_t pieces = length == 0 ? 1 : (length + cut.bytes - 1) / cut.bytes;
     std::size_t parts = 0;
@@ -119,7 +124,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         if (parts == plan.parts.size()) plan.parts.emplace_back();
         Plan::Part& part = plan.parts[parts++];
         Schedule schedule = algorithm.schedule(p);
-        bind(schedule, rank_, p.element, lanes_, options, part.schedule);
+        bind(schedule, rank_, plan.called, p.element, lanes_, options, part.schedule);
         part.schedule.wide = cut.wide;
         part.repeat = 1;
         Builder::recycle(std::move(schedule));
@@ -201,12 +206,12 @@ void Group::read_and_combine(const BoundStep& s, std::uint64_t there, std::byte*
 }
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
     const auto* from = static_cast<const std::byte*>(input);
     auto* to = static_cast<std::byte*>(output);
-    const char* name = plan.name.c_str();
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            run_once(part.schedule, from, to, combiner, name);
+            run_once(part.schedule, from, to, combiner, plan);
             from += plan.piece_bytes;
             to += plan.piece_bytes;
         }
@@ -229,9 +234,11 @@ struct ToTheEnd {
 }  // namespace
 
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
-                     const Combiner* combiner, const char* name) {
+                     const Combiner* combiner, const Plan& plan) {
+    const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter_, name};
     if (sequence_ == 0) meet();
+    write_down(plan.called);
     std::uint64_t sequence;
     lane_is_free(schedule, sequence_, sequence, wait);
     if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
@@ -240,6 +247,42 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) was_read(schedule, sequence, wait);
+}
+
+// --- ranks that call different things --------------------------------------------------
+
+void Group::write_down(std::uint64_t what) {
+    SharedLanes::Called& mine = lanes_.called(rank_, sequence_);
+    doing_ = sequence_;
+    store(mine.what, what);
+    store(mine.taken, sequence_ + 1);
+}
+
+// While it waits: whether another one is in this very operation by another call.
+void Group::compare_calls() {
+    for (int r = 0; r < size_; ++r) {
+        if (load(lanes_.member(r).out_of_step))
+            out_of_step("rank " + std::to_string(r) + " has found that the ranks of this communicator call different collectives");
+        const SharedLanes::Called& mine = lanes_.called(rank_, doing_);
+        const SharedLanes::Called& theirs = lanes_.called(r, doing_);
+        const std::uint64_t what = load(theirs.what);
+        if (load(theirs.taken) != doing_ + 1 || what == load(mine.what)) continue;
+        out_of_step("rank " + std::to_string(r) + " calls " + call_text(what) + " where rank " + std::to_string(rank_) +
+                    " calls " + call_text(load(mine.what)));
+    }
+}
+
+// Who finds it is the reader, or the writer of a block that is written straight into the other's memory.
+void Group::wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name) {
+    const auto says = [&](bool sends) { return "rank " + std::to_string(sends == peer_sends ? peer : rank_); };
+    out_of_step(says(true) + " sends " + std::to_string(sent) + " bytes where " + says(false) + " expects " +
+                std::to_string(expected) + " from it in " + name);
+}
+
+void Group::out_of_step(const std::string& message) {
+    store(lanes_.member(rank_).out_of_step, 1);
+    if (!runs_.empty()) waiter_.fail(message);  // in a thread of ours, or in some call of the program's
+    throw OutOfStep(out_of_step_ = message);
 }
 
 // It can be read no more: it died, or somebody forbade it on the way.
@@ -267,8 +310,13 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     telling.size = size_;
     telling.root = problem.root;
     telling.bytes = sizeof told;
-    run(plan(*find_algorithm(Operation::bcast, "one-to-all"), telling), told, told, nullptr);
+    Plan first = plan(*find_algorithm(Operation::bcast, "one-to-all"), telling);
+    first.called = called(problem);
+    run(first, told, told, nullptr);
 
+    if (const std::size_t own = length_of(problem); own > told[0])
+        out_of_step("rank " + std::to_string(rank_) + " has " + std::to_string(own) + " bytes where rank " +
+                    std::to_string(problem.root) + " expects at most " + std::to_string(told[0]) + " in " + std::string(to_string(problem.operation)));
     Problem p = problem;
     p.bytes = told[0];
     Plan pieces;
@@ -327,6 +375,9 @@ void Group::agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[
         p.bytes = sizeof mine;
         p.element = sizeof mine[0];
         plan(*find_algorithm(Operation::allreduce, "all-read-all"), p, agreement);
+        p.operation = Operation::alltoallv;
+        p.bytes = 0;
+        agreement.called = called(p);
     }
     const Combiner larger{[](const void* left, const void* right, void* into, std::size_t bytes, const void*) {
         const auto* l = static_cast<const std::uint64_t*>(left);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "algorithms/registry.h"
+#include "execute/called.h"
 #include "execute/plan.h"
 #include "execute/run.h"
 #include "execute/wait.h"
@@ -59,7 +60,7 @@ public:
     void plan(const Algorithm&, const Problem&, Plan&) const;
 
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
-    // means that; `combiner` is null where nothing is reduced.
+    // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);
 
     // gatherv and scatterv: the root knows all blocks, the others their own length alone; all
@@ -96,7 +97,9 @@ private:
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]);
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
-                  const Combiner*, const char* name);
+                  const Combiner*, const Plan&);
+    void write_down(std::uint64_t called);
+    void compare_calls();
     void meet();
 
     // The number that an operation has when those below `taken` are others', and how many it takes.
@@ -120,6 +123,8 @@ private:
                    const char* name);
     void read_and_combine(const BoundStep&, std::uint64_t there, std::byte* to, const std::byte* operand,
                           std::size_t element, const Combiner*, const char* name);
+    [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name);
+    [[noreturn]] void out_of_step(const std::string& message);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {
@@ -133,6 +138,8 @@ private:
     Waiter waiter_;
     BindOptions options_;
     std::uint64_t sequence_ = 0;             // operations that were started
+    std::uint64_t doing_ = 0;                // before the last of them
+    std::string out_of_step_;                // why none is run any more
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked
     std::vector<pid_t> pids_;

@@ -108,8 +108,8 @@ namespace {
 
 class Binder {
 public:
-    Binder(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound)
-        : bound_(bound), schedule_(schedule), rank_(rank), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
+    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound)
+        : bound_(bound), schedule_(schedule), rank_(rank), called_(called), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
           depth_(static_cast<std::size_t>(lanes.depth())) {
         if (schedule.offers > SharedLanes::offers_per_operation)
             throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
@@ -160,6 +160,12 @@ private:
         return bound_.steps.emplace_back(b);
     }
 
+    template <class Number>
+    void number(BoundStep& b, Number n) const {
+        b.message = static_cast<std::uint32_t>(n);
+        b.name = message_name(b.message, called_);
+    }
+
     void posts(std::span<const Step> round) {
         Counter seen = arrives_, in_round;
         for (const Step& s : round)
@@ -170,14 +176,14 @@ private:
                     throw std::logic_error("a round with more than " + std::to_string(Channel::posts) +
                                            " long puts from one rank");
                 BoundStep& b = next(BoundKind::post, s);
-                b.message = static_cast<std::uint32_t>(j);
+                number(b, j);
                 b.channel = lanes_.channel(rank_, s.peer);
             }
     }
 
     void offer(const Step& s) {
         BoundStep& b = next(BoundKind::offer, s);
-        b.message = static_cast<std::uint32_t>(s.offer);
+        number(b, s.offer);
         b.cell = lanes_.offer_cell(rank_, s.offer);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.offer(s.offer);
@@ -196,7 +202,7 @@ private:
         if (s.bit) return bit(BoundKind::set_bit, s, s.peer, rank_);
         const std::size_t j = puts_[s.peer]++;
         BoundStep& b = next(BoundKind::put, s);
-        b.message = static_cast<std::uint32_t>(j);
+        number(b, j);
         b.cell = lanes_.put_cell(rank_, s.peer, j);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.next_put(s.peer);
@@ -220,7 +226,7 @@ private:
                 if (s.bit) return bit(BoundKind::await_bit, s, rank_, s.peer);
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
-                b.message = static_cast<std::uint32_t>(j);
+                number(b, j);
                 b.cell = lanes_.put_cell(s.peer, rank_, j);
                 b.place = place_of(s.bytes, options_);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
@@ -229,7 +235,7 @@ private:
             }
             case StepKind::get: {
                 BoundStep& b = next(BoundKind::get, s);
-                b.message = static_cast<std::uint32_t>(s.offer);
+                number(b, s.offer);
                 b.cell = lanes_.offer_cell(s.peer, s.offer);
                 break;
             }
@@ -258,6 +264,7 @@ private:
     BoundSchedule& bound_;
     const Schedule& schedule_;
     const int rank_;
+    const std::uint64_t called_;
     const SharedLanes& lanes_;
     const BindOptions& options_;
     Staging staging_;
@@ -268,9 +275,9 @@ private:
 
 }  // namespace
 
-void bind(const Schedule& schedule, int rank, std::size_t element, const SharedLanes& lanes,
+void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
           const BindOptions& options, BoundSchedule& bound) {
-    Binder(schedule, rank, lanes, options, bound).bind();
+    Binder(schedule, rank, called, lanes, options, bound).bind();
     bound.element = element;
 }
 

@@ -37,7 +37,8 @@ struct BoundStep {
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     std::int32_t peer;
-    std::uint32_t message;  // number in the flag; set_bit, await_bit: whose bit
+    std::uint32_t message;  // its number; set_bit, await_bit: whose bit
+    std::uint32_t name;     // of the message in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
     std::size_t cell;       // from the lane's start; set_bit, await_bit: the register's word
@@ -67,9 +68,9 @@ struct Needs {
     std::size_t long_puts = 0;  // to this rank from one other in one round
 };
 Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
-// `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws
+// `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws
 // std::logic_error where the group's cells or staging do not suffice.
-void bind(const Schedule&, int rank, std::size_t element, const SharedLanes&, const BindOptions&,
+void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedLanes&, const BindOptions&,
           BoundSchedule& bound);
 
 // A plan belongs to the group that made it (Group::plan) and must not outlive it.
@@ -77,6 +78,7 @@ class Plan {
 public:
     const Algorithm* algorithm = nullptr;
     std::string name;             // "allreduce (all-read-all)", for reports
+    std::uint64_t called = 0;     // the whole call, of which these may be pieces (called.h)
     std::size_t piece_bytes = 0;  // distance from one piece to the next, within each block
     // Pieces that look alike share a schedule: `repeat` pieces in a row.
     struct Part {

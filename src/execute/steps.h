@@ -74,7 +74,8 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
                 // What is combined with the bytes that come is read by this rank.
                 post.address = s.order == Order::overwrite ? address(at(s.to_buffer, s.to)) : 0;
-                store(post.flag, flag_of(sequence, s.message, Place::direct));
+                post.bytes = s.bytes;
+                store(post.flag, flag_of(sequence, s.name, Place::direct));
                 break;
             }
             case BoundKind::put: {
@@ -88,16 +89,18 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 std::byte* from = at(s.from_buffer, s.from);
                 if (s.place == Place::direct) {
                     const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
-                    if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.message); })) return false;
+                    if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
+                    if (post.bytes != s.bytes) [[unlikely]] wrong_length(s.peer, false, s.bytes, post.bytes, name);
                     if (post.address) copy_once(Way::write, s.peer, from, post.address, s.bytes, name);
                     else cell->where = address(from);
                 } else if (s.place == Place::staged) {
                     std::memcpy(staging + s.staging, from, s.bytes);
-                    cell->where = static_cast<std::uint64_t>(staging - segment) + s.staging;
-                } else if (s.bytes > 0) {
-                    std::memcpy(cell->payload, from, s.bytes);
+                    cell->where = where_and_bytes(static_cast<std::uint64_t>(staging - segment) + s.staging, s.bytes);
+                } else {
+                    if (s.bytes > 0) std::memcpy(cell->payload, from, s.bytes);
+                    cell->where = where_and_bytes(0, s.bytes);
                 }
-                store(cell->flag, flag_of(sequence, s.message, s.place));
+                store(cell->flag, flag_of(sequence, s.name, s.place));
                 break;
             }
             case BoundKind::set_bit:
@@ -133,19 +136,22 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                     }
                     cell->where = where - s.from;
                 }
-                store(cell->flag, flag_of(sequence, s.message, s.place));
+                store(cell->flag, flag_of(sequence, s.name, s.place));
                 break;
             }
             case BoundKind::arrive: {
                 const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
-                if (!wait(s.peer, [&] { return flag_names(load(cell->flag), sequence, s.message); })) return false;
+                std::uint64_t flag;
+                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
+                if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
+                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, name);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
                         read_and_combine(s, cell->where, to, nullptr, schedule.element, combiner, name);
                 } else if (s.bytes > 0) {
-                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + cell->where;
+                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
                     else if (s.order == Order::before) apply(from, to, to, s.bytes);
                     else apply(to, from, to, s.bytes);
@@ -156,7 +162,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
             case BoundKind::get: {
                 const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
                 std::uint64_t flag;
-                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.message); })) return false;
+                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);

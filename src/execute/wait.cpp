@@ -175,6 +175,7 @@ int Waiter::find_ended(int peer) const {
 
 void Waiter::look(State& s, int peer, const char* what, std::int64_t now_ns) {
     s.next_look_ns = now_ns + look_every;
+    if (also_look_) also_look_();
     const int ended = find_ended(peer);
     if (ended != s.ended) {
         s.ended = ended;

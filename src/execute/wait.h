@@ -61,6 +61,9 @@ public:
     // then not watched.
     void watch(std::span<const pid_t> pids, int own_rank);
 
+    // What the owner looks at as well, as seldom as whether the members live; may throw.
+    void also_look(std::function<void()> look) { also_look_ = std::move(look); }
+
     // Nothing can go on: hands `message` to the hook `dead`.
     [[noreturn]] void fail(const std::string& message);
 
@@ -90,6 +93,7 @@ private:
     [[noreturn]] void give_up(int ended, int peer, const char* what);
 
     Hooks hooks_;
+    std::function<void()> also_look_;
     unsigned spins_ = 0;
     unsigned rounds_per_look_ = 1;           // the clock is looked at every so many rounds
     std::int64_t progress_every_ns_ = 0;

@@ -133,7 +133,12 @@ def is_served(f, leave):
         kept += "".join(f", {a} = call.kept({a})" for a in arrays)
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
-    return [*lines, *("        " + line for line in leave), "    }"]
+    lines = [*lines, *("        " + line for line in leave), "    }"]
+    if f.kind != "served":
+        return lines
+    raised = [line.replace("call.served(*d)", "call.out_of_step(e)") for line in leave]
+    return ["    try {", *("    " + line for line in lines), "    } catch (const fanlight::OutOfStep& e) {",
+            *("        " + line for line in raised), "    }"]
 
 
 def waits_by_test(f, function, names, arguments, call, leave):

@@ -1,5 +1,7 @@
 #include "transport/shared.h"
 
+#include <algorithm>
+
 namespace fanlight {
 
 namespace {
@@ -18,7 +20,9 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), si
     registers_ = channels_ + size_ * size_ * sizeof(Channel);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
     lane_bytes_ = registers_ + size_ * register_bytes_ + skew;
-    first_lane_ = pages(size_ * sizeof(Member));
+    called_ = size_ * sizeof(Member);
+    called_bytes_ = std::max<std::size_t>(lanes_ * sizeof(Called), 128);
+    first_lane_ = pages(called_ + size_ * called_bytes_);
     first_area_ = pages(first_lane_ + lanes_ * lane_bytes_);
     bytes_ = pages(first_area_ + size_ * (areas_ * staging_bytes_ + skew));
 }

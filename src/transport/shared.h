@@ -8,6 +8,7 @@
 //                            (only where the writer must know), where long ones may be written
 //   register (rank)          one bit for each rank, which that rank turns over to signal this one;
 //                            the reader remembers how it saw them last
+//   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
 //                            areas than lanes, and operation s uses area s mod areas(), or,
 //                            where it stages more than an area holds, all of them
@@ -39,8 +40,8 @@ struct alignas(128) Cell {
     static constexpr std::size_t payload_bytes = 112;
 
     std::uint64_t flag;
-    // Minus the offset of the message's first byte in its buffer, so that a reader adds the
-    // offset that its own step names.
+    // Offer: minus the offset of the message's first byte in its buffer, so that a reader adds the
+    // offset that its own step names.  Put: with its length (where_and_bytes), if not `direct`.
     std::uint64_t where;
     std::byte payload[payload_bytes];
 };
@@ -66,16 +67,29 @@ struct alignas(128) Channel {
     struct Post {
         std::uint64_t flag;
         std::uint64_t address;
+        std::uint64_t bytes;
     } post[posts];
 };
 static_assert(sizeof(Channel) == 128);
 
-// A flag names the operation, the message's number in it, and where the payload is.
-inline std::uint64_t flag_of(std::uint64_t sequence, std::uint64_t message, Place place) {
-    return (((sequence << 18) + message + 1) << 2) | static_cast<std::uint64_t>(place);
+// A put's place in the segment and its length, which is less than 2^20 there.
+constexpr int where_bits = 44;
+inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where | bytes << where_bits; }
+inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_t{1} << where_bits) - 1); }
+inline std::size_t bytes_of(std::uint64_t word) { return word >> where_bits; }
+
+// A flag names the operation, the message in it, and where the payload is.  The message's name is
+// its number and, over it, bits of what its operation is (execute/called.h): within an operation
+// all names of a cell differ as the numbers do.
+constexpr int name_bits = 18;
+inline std::uint32_t message_name(std::uint32_t number, std::uint64_t called) {
+    return (number + 1) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - name_bits));
 }
-inline bool flag_names(std::uint64_t flag, std::uint64_t sequence, std::uint64_t message) {
-    return (flag >> 2) == (sequence << 18) + message + 1;
+inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t name, Place place) {
+    return ((sequence + 1) << name_bits | name) << 2 | static_cast<std::uint64_t>(place);
+}
+inline bool flag_names(std::uint64_t flag, std::uint64_t sequence, std::uint32_t name) {
+    return flag >> 2 == ((sequence + 1) << name_bits | name);
 }
 inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3); }
 
@@ -126,8 +140,18 @@ public:
     struct alignas(128) Member {
         std::uint64_t done;  // operations in which it has read all that it wanted
         std::uint64_t pid;
+        std::uint64_t out_of_step;  // it has found that they call different things, and goes no further
     };
     Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
+
+    // What a rank calls when `taken` operations are behind it; of each lane the last one.
+    struct Called {
+        std::uint64_t taken;  // and one: none yet
+        std::uint64_t what;
+    };
+    Called& called(int rank, std::uint64_t taken) const {
+        return reinterpret_cast<Called*>(base_ + called_ + static_cast<std::size_t>(rank) * called_bytes_)[taken & (lanes_ - 1)];
+    }
 
 private:
     // So that the same place of all lanes and ranks does not fall into the same set of a cache.
@@ -137,7 +161,7 @@ private:
     std::size_t size_;
     std::uint64_t lanes_, areas_;
     int depth_;
-    std::size_t staging_bytes_, puts_, channels_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_, bytes_;
+    std::size_t staging_bytes_, called_, called_bytes_, puts_, channels_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_, bytes_;
 };
 
 }  // namespace fanlight

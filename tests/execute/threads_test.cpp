@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -97,6 +98,32 @@ TEST(Credits, RootRunsAhead) {
         }
         return std::string();
     }), "");
+}
+
+// Ranks that call one operation with different lengths all get an error, and so from then on.
+TEST(OutOfStep, IsFoundByAll) {
+    for (const auto& [operation, algorithm] : {std::pair{Operation::allreduce, "recursive-doubling"}, {Operation::allgather, "all-read-all"}})
+        EXPECT_EQ(on_threads(3, false, [&](Group& g) {
+            Problem p;
+            p.operation = operation;
+            p.size = 3;
+            p.rank = g.rank();
+            p.bytes = 8;
+            const Plan right = g.plan(*find_algorithm(operation, algorithm), p);
+            p.bytes = g.rank() == 1 ? 800 : 8;
+            const Plan wrong = g.plan(*find_algorithm(operation, algorithm), p);
+            std::vector<std::byte> in(800), out(2400);
+            const Combiner first{[](const void* left, const void*, void* into, std::size_t bytes, const void*) { std::memmove(into, left, bytes); }, nullptr};
+            for (int i = 0; i < 100; ++i) g.run(right, in.data(), out.data(), &first);
+            for (const Plan* plan : {&wrong, &right}) {
+                try {
+                    g.run(*plan, in.data(), out.data(), &first);
+                    return std::string("no error");
+                } catch (const OutOfStep&) {
+                }
+            }
+            return std::string();
+        }), "") << algorithm;
 }
 
 }  // namespace

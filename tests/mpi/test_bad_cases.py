@@ -96,6 +96,30 @@ def test_invalid_arguments(mpi, plain, fanlight_only):
     assert result.report.calls("allreduce") > 100, str(result)
 
 
+# What rank 0 and the others call, and what is said of it.
+OUT_OF_STEP = {
+    "length": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
+    "long": "bcast of (64|320000) bytes, root 0 where rank . calls bcast of (64|320000) bytes, root 0",
+    "root": "reduce of 8 bytes, root . where rank . calls reduce of 8 bytes, root",
+    "operation": "(barrier|allgather of 8 bytes) where rank . calls (barrier|allgather of 8 bytes)",
+    "scatterv": "rank 0 sends 32 bytes where rank . expects 24 from it in scatterv",
+    "gatherv": "rank . has 72 bytes where rank 0 expects at most 32 in gatherv",
+}
+
+
+@parametrize("how", OUT_OF_STEP)
+def test_ranks_call_different_collectives(mpi, how, fanlight_only):
+    result = run(mpi, 3, f"out_of_step {how}", timeout=30).must_be_ok()
+    assert "3 ranks got an error" in result.out, str(result)
+    assert re.search(OUT_OF_STEP[how], result.err), str(result)
+
+
+def test_ranks_call_different_collectives_and_the_job_ends(mpi, fanlight_only):
+    result = run(mpi, 3, "out_of_step length fatal", timeout=30)
+    assert not result.hung and result.code != 0 and result.seconds < 15, str(result)
+    assert re.search(OUT_OF_STEP["length"], result.err), str(result)
+
+
 @parametrize("ranks", [2, 3])
 def test_small_shared_memory(mpi, ranks, plain):
     if not running.can_unshare():

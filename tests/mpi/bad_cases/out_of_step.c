@@ -1,0 +1,43 @@
+// Wrong programs: the ranks call different collectives, or one with different lengths.  Rank 0
+// says what the others do not.  Under MPI_ERRORS_RETURN each rank must get an error, and again
+// from what it calls next; prints how many did.
+#include "case.h"
+
+static double in[40000], out[40000];
+
+static int wrong_call(const char *how, MPI_Comm comm) {
+    const int odd = rank == 0;
+    int counts[64], displacements[64];
+    for (int i = 0; i < size; ++i) counts[i] = 4, displacements[i] = 4 * i;
+    if (!strcmp(how, "length")) return MPI_Allreduce(in, out, odd ? 1 : 2, MPI_DOUBLE, MPI_SUM, comm);
+    if (!strcmp(how, "long")) return MPI_Bcast(in, odd ? 8 : 40000, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "root")) return MPI_Reduce(in, out, 1, MPI_DOUBLE, MPI_SUM, odd ? 0 : 1, comm);
+    if (!strcmp(how, "operation")) return odd ? MPI_Barrier(comm) : MPI_Allgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm);
+    if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, odd ? 4 : 3, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+    return MPI_ERR_ARG;
+}
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 40; ++i) checked_allreduce(comm, i, 3);
+    if (argc > 2) {  // the job is to end by itself
+        wrong_call(argv[1], comm);
+        MPI_Barrier(comm);
+        sleep(20);
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int error = wrong_call(argv[1], comm);
+    // A rank that needs nothing of the others has ended before they were there.
+    if (!error) error = MPI_Barrier(comm);
+    int class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    REQUIRE(class == MPI_ERR_OTHER);
+    REQUIRE(MPI_Barrier(comm) != MPI_SUCCESS);
+    int mine = 1, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) printf("%d ranks got an error\n", all);
+    return done();
+}
