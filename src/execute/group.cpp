@@ -18,12 +18,16 @@ namespace fanlight {
 
 namespace {
 
-// A piece that is staged: long enough to hide the flags; where the bytes go one way, short enough
-// that copying in and copying out overlap.  Where all ranks do both they do it at the same time,
-// and where ranks share a core nothing overlaps, and each piece costs a switch of contexts.
-std::size_t default_piece(Operation operation, bool oversubscribed) {
-    constexpr std::size_t one_way = 32 * 1024, both_ways = 64 * 1024, shared_core = 128 * 1024;
-    return oversubscribed ? shared_core : has_root(operation) ? one_way : both_ways;
+// A piece that is staged: long enough to hide the flags; where one rank copies in and others copy
+// out, short enough that the two overlap.  Where a rank does both, or copies a block of its own
+// besides, less is gained by that; where ranks share a core nothing overlaps, and each piece costs
+// a switch of contexts.
+std::size_t default_piece(Operation operation, std::size_t length, bool oversubscribed) {
+    constexpr std::size_t shortest = 32 * 1024, longest = 64 * 1024, on_shared_cores = 128 * 1024;
+    if (oversubscribed) return on_shared_cores;
+    const bool one_way = operation == Operation::bcast || operation == Operation::scatter ||
+                         operation == Operation::scatterv || operation == Operation::reduce;
+    return one_way ? std::clamp(length / 4, shortest, longest) : longest;
 }
 
 }  // namespace
@@ -73,7 +77,7 @@ std::size_t Group::room_for_staging() const {
 Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const {
     const std::size_t length = length_of(problem);
     const std::size_t all_staged = single_copy_ ? std::min(lanes_.staging_bytes(), options_.single_copy_from) : lanes_.staging_bytes();
-    std::size_t longest = default_piece(problem.operation, oversubscribed());
+    std::size_t longest = default_piece(problem.operation, length, oversubscribed());
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
     // What asks for pieces is also cut where nothing needs staging.
