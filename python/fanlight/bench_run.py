@@ -64,7 +64,7 @@ def _source_tree() -> Path | None:
     return tree if (tree / "bench" / SOURCES[0]).exists() else None
 
 
-def _built_programs(chosen: Path | None) -> dict[str, Path]:
+def built_programs(chosen: Path | None = None) -> dict[str, Path]:
     """fanlight-bench-<mpi> where a build puts them, or in the folder that the user chose."""
     folders = [chosen] if chosen else []
     if not chosen and (tree := _source_tree()):
@@ -142,7 +142,7 @@ def _mpi_of_kind(kind: str) -> Mpi | None:
 
 def find_contenders(wanted: list[str], programs: Path | None = None) -> list[Contender]:
     """`wanted`: mpich, openmpi, impi, or one of these with =PREFIX; none: all that are there."""
-    built = _built_programs(programs)
+    built = built_programs(programs)
     contenders = []
     for word in wanted or list(mpis.NAMES):
         kind, _, prefix = word.partition("=")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from . import _core, libraries, machine, mpis
+from . import _core, bench_run, libraries, machine, mpis
 from .errors import FanlightError
 from .tables import table
 from .units import format_bytes
@@ -24,6 +24,7 @@ def found_mpis() -> list[mpis.Mpi]:
     found += [mpis.from_library(library, f"in the environment of {sys.executable}")
               for library in mpis.libraries_in(Path(sys.prefix)) if Path(sys.prefix) != Path("/usr")]
     found += mpis.on_path()
+    found += [mpis.find_mpi(program) for program in bench_run.built_programs().values()]
     distinct = {}
     for mpi in found:
         if mpi is not None:

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -139,10 +140,22 @@ std::vector<std::string> unknown_variables() {
     return warnings;
 }
 
+namespace {
+
+// By what the launchers tell the processes that they start; one that was started alone speaks too.
+bool speaks_for_all() {
+    for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (const char* rank = std::getenv(variable)) return std::string_view(rank) == "0";
+    return true;
+}
+
+}  // namespace
+
 const Config& config() {
     static const Config c = [] {
         std::vector<std::string> errors;
         Config read_ = read(errors);
+        if (!speaks_for_all()) return read_;
         for (const std::string& e : errors)
             std::fprintf(stderr, "fanlight: %s; its default is used\n", e.c_str());
         for (const std::string& w : unknown_variables())
