@@ -153,6 +153,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     decision.algorithm = nullptr;
     decision.remote = nullptr;
     decision.composition.reset();
+    decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
@@ -173,7 +174,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
-    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv;
+    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv ||
+                                kind.operation == Operation::allgatherv_any;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
@@ -191,6 +193,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
             decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
+        else if (kind.operation == Operation::allgatherv_any)
+            decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
         decision.reason = Reason::no_room;

@@ -15,6 +15,7 @@
 #include "execute/composition.h"
 #include "execute/group.h"
 #include "execute/remote.h"
+#include "execute/unknown_lengths.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
 #include "select/select.h"
@@ -30,6 +31,7 @@ struct Decision {
     RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
     RemotePlan remote_plan;
     std::unique_ptr<Composition> composition;
+    std::unique_ptr<UnknownLengths> any;   // allgatherv_any
     std::size_t bytes = 0;
     Reason reason = Reason::none;
 };

@@ -221,22 +221,6 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
         }
 }
 
-namespace {
-
-// Waits in place.
-struct ToTheEnd {
-    static constexpr bool in_order = true;
-    Waiter& waiter;
-    const char* name;
-    template <class Ready>
-    bool operator()(int peer, Ready&& ready) const {
-        waiter(peer, name, ready);
-        return true;
-    }
-};
-
-}  // namespace
-
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const Plan& plan) {
     const char* const name = plan.name.c_str();

@@ -22,6 +22,18 @@ struct Operands {
     }
 };
 
+// Waits in place.
+struct ToTheEnd {
+    static constexpr bool in_order = true;
+    Waiter& waiter;
+    const char* name;
+    template <class Ready>
+    bool operator()(int peer, Ready&& ready) const {
+        waiter(peer, name, ready);
+        return true;
+    }
+};
+
 // Where one operation of a group works.
 struct Group::Frame {
     std::uint64_t sequence;

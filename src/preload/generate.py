@@ -278,6 +278,7 @@ def symbols(functions):
     names = []
     for f in functions:
         names += [f"MPI_{f.name}", *([f"MPI_{f.name}_c"] if f.has_large else []), *fortran_names(f.name)]
+    names.append("fanlight_*")
     return "{\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n"
 
 
