@@ -24,7 +24,7 @@ typedef struct Exchange {
     int *counts, *displacements;
 } Exchange;
 
-enum { MAX_EXCHANGE_BLOCKS = 1000, MOST_SPIKES = 30, WARM_EXCHANGES = 60 };
+enum { MAX_EXCHANGE_BLOCKS = 1000, MOST_SPIKES = 30, WARM_EXCHANGES = 30 };
 
 // Who is silent changes from call to call.
 static int spikes_of(const Exchange *x, int rank, long call)
@@ -99,7 +99,7 @@ static bool measure(Exchange *x, int blocks, double block_seconds, FILE *out)
         right = right && !all;
         double fastest = 1e9;
         for (int i = 0; i < 3; ++i) {
-            double taken = time_block(x, (Way)way, 20) / 20;
+            double taken = time_block(x, (Way)way, 10) / 10;
             fastest = taken < fastest ? taken : fastest;
         }
         double wanted = block_seconds / fastest;

@@ -55,6 +55,10 @@ int lay_out(const std::vector<std::size_t>& lengths, const Received& to) {
     return place > static_cast<std::size_t>(to.capacity) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
+const std::byte* input_of(Serving& s, const Elements& own) {
+    return own.bytes() ? packed_input(own, s.workspace) : nullptr;
+}
+
 // Where the packed bytes of all ranks come, one behind the other, and then to their place.
 std::byte* output_of(Serving& s, const Received& to, std::size_t total) {
     return to.datatype->packed ? static_cast<std::byte*>(to.memory) : s.workspace.get(Workspace::output, total);
@@ -78,7 +82,7 @@ int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elemen
         const Decision& d = s->decide(lengths);
         if (d.algorithm) {
             std::byte* const output = output_of(*s, to, total);
-            s->run(d, packed_input(own, s->workspace), output, nullptr);
+            s->run(d, input_of(*s, own), output, nullptr);
             finish(to, output, total);
             return MPI_SUCCESS;
         }
@@ -122,7 +126,7 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
 
     const Trim trim{s->workspace};
     UnknownLengths& any = *d->any;
-    any.exchange(packed_input(own, s->workspace), own.bytes());
+    any.exchange(input_of(*s, own), own.bytes());
     int error = lay_out(any.lengths(), to);
     const bool at_once = !error && any.complete();
     std::byte* const output = at_once ? output_of(*s, to, any.total()) : nullptr;

@@ -54,9 +54,9 @@ std::size_t UnknownLengths::longest_block(const Algorithm& algorithm, Problem bl
     const std::size_t room = group_.lanes_.staging_bytes();
     if (rest + most > room)
         throw std::invalid_argument(name_ + " for " + std::to_string(blocks.size) + " ranks finds no room for staging");
-    std::size_t longest = (room - rest) / most;
-    if (group_.options_.single_copy) longest = std::min(longest, std::max(group_.options_.single_copy_from, std::size_t{1}) - 1);
-    return longest;
+    const std::size_t longest = (room - rest) / most, direct = group_.options_.single_copy_from;
+    if (!group_.options_.single_copy || longest < direct) return longest;
+    return std::max(direct, Cell::payload_bytes + 1) - 1;
 }
 
 void UnknownLengths::add(const Schedule& schedule, int depth) {
