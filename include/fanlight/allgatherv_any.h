@@ -36,6 +36,7 @@ extern "C" {
 //                     elements of recvtype
 //   MPI_ERR_BUFFER, MPI_ERR_ARG, MPI_ERR_COMM  that argument is wrong
 // The first is the same on all ranks, as are those that follow from what the ranks gave together.
+// Ranks that call different collectives get MPI_ERR_OTHER by the communicator's error handler.
 int fanlight_allgatherv_any(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
                             void *recvbuf, int recvcapacity, int recvcounts[], int displs[],
                             MPI_Datatype recvtype, MPI_Comm comm);

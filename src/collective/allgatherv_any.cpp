@@ -110,10 +110,7 @@ int allgather_lengths(Serving* s, std::size_t own, std::vector<std::size_t>& len
     return mpi().Allgather(&own, 1, MPI_UINT64_T, lengths.data(), 1, MPI_UINT64_T, comm);
 }
 
-int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
-    if (const int fault = fault_of_arguments(own, to)) return fault;
-    Call call("allgatherv_any", comm);
-    Serving* const s = call.serving();
+int serve(Call& call, Serving* s, const Elements& own, const Received& to, MPI_Comm comm) {
     const Decision* const d = s ? &decide_blindly(*s) : nullptr;
     if (!d || !d->any) {
         if (d) call.pass(d->reason);
@@ -135,6 +132,16 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
     else if (!error) error = allgatherv(s, any.lengths(), own, to, comm);
     call.served(*d);
     return error;
+}
+
+int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
+    if (const int fault = fault_of_arguments(own, to)) return fault;
+    Call call("allgatherv_any", comm);
+    try {
+        return serve(call, call.serving(), own, to, comm);
+    } catch (const OutOfStep& e) {
+        return call.out_of_step(e);
+    }
 }
 
 }  // namespace

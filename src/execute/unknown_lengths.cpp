@@ -33,6 +33,9 @@ UnknownLengths::UnknownLengths(Group& group, const Algorithm& algorithm, const P
     blocks.parameters = parameters;
     if (const std::string why = restriction(algorithm, blocks); !why.empty()) throw std::invalid_argument(why);
     longest_ = longest_block(algorithm, blocks);
+    Problem call;
+    call.operation = algorithm.operation;
+    called_ = called(call);
     add(algorithm.schedule(blocks), group.lanes_.depth());
     staging_.stages = true;
 }
@@ -74,11 +77,12 @@ void UnknownLengths::add(const Schedule& schedule, int depth) {
         if (!m.put) {
             const int owner = m.written ? rank : s.peer;
             m.first = owner;
-            m.number = static_cast<std::uint32_t>(s.offer);
+            m.name = message_name(static_cast<std::uint32_t>(s.offer), called_);
             m.cell = lanes.offer_cell(owner, s.offer);
         } else {
-            m.number = m.written ? next(put, s.peer) : next(arrived, s.peer);
-            m.cell = m.written ? lanes.put_cell(rank, s.peer, m.number) : lanes.put_cell(s.peer, rank, m.number);
+            const std::uint32_t number = m.written ? next(put, s.peer) : next(arrived, s.peer);
+            m.name = message_name(number, called_);
+            m.cell = m.written ? lanes.put_cell(rank, s.peer, number) : lanes.put_cell(s.peer, rank, number);
         }
         const Address at = m.put && !m.written ? s.to : s.from;
         if (at.buffer == Buffer::output && m.put) m.first = static_cast<int>(at.offset);
@@ -146,13 +150,13 @@ void UnknownLengths::write(const Message& m) {
             std::memcpy(to, blocks_[static_cast<std::size_t>(r)], n);
             to += n;
         }
-    store(cell.flag, flag_of(sequence_, m.number, place));
+    store(cell.flag, flag_of(sequence_, m.name, place));
 }
 
 void UnknownLengths::read(const Message& m) {
     const auto& cell = *reinterpret_cast<const Cell*>(group_.lanes_.lane(sequence_) + m.cell);
     std::uint64_t flag;
-    group_.waiter_(m.peer, name_.c_str(), [&] { return flag_names(flag = load(cell.flag), sequence_, m.number); });
+    group_.waiter_(m.peer, name_.c_str(), [&] { return flag_names(flag = load(cell.flag), sequence_, m.name); });
     group_.note_done(m.peer, sequence_);
     const std::byte* from = cell.payload;
     if (place_of(flag) == Place::staged) {
@@ -180,7 +184,9 @@ void UnknownLengths::read(const Message& m) {
 }
 
 void UnknownLengths::exchange(const void* block, std::size_t bytes) {
+    if (!group_.out_of_step_.empty()) [[unlikely]] throw OutOfStep(group_.out_of_step_);
     if (group_.sequence_ == 0) group_.meet();
+    group_.write_down(called_);
     group_.lane_is_free(inline_, group_.sequence_, sequence_, ToTheEnd{group_.waiter_, name_.c_str()});
     staged_ = 0;
     may_stage_ = false;

@@ -32,6 +32,7 @@ public:
     // ranks find no room.
     UnknownLengths(Group&, const Algorithm&, const Parameters& = {});
 
+    // Throws OutOfStep, as Group::run does.
     void exchange(const void* block, std::size_t bytes);
     // Must follow, before anything else is done with the group; null: the data is not wanted.
     void take(void* output);
@@ -49,7 +50,7 @@ private:
         int peer;
         int first, count;       // blocks
         std::size_t cell;       // from the lane's start
-        std::uint32_t number;   // in the flag
+        std::uint32_t name;     // in the flag
     };
     void add(const Schedule&, int depth);
     std::size_t longest_block(const Algorithm&, Problem) const;
@@ -60,6 +61,7 @@ private:
 
     Group& group_;
     const std::string name_;
+    std::uint64_t called_;  // called.h
     std::vector<Message> messages_;
     std::size_t longest_ = 0;
 

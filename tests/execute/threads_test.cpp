@@ -89,13 +89,13 @@ std::vector<const Algorithm*> of_unknown_lengths() {
 // Of blocks up to that length all is there at once; of one more byte at one rank all know it.
 TEST(UnknownLengths, TheLongest) {
     for (const Algorithm* a : of_unknown_lengths())
-        for (const int size : {2, 3, 5})
+        for (const int size : {2, 3})
             EXPECT_EQ(on_threads(size, false, [&](Group& g) {
                 UnknownLengths any(g, *a);
                 const auto rank = static_cast<std::size_t>(g.rank());
                 const std::vector<std::byte> own(any.longest() + 1, std::byte(rank + 1));
                 std::vector<std::byte> all((any.longest() + 1) * static_cast<std::size_t>(size));
-                for (int call = 0; call < 40; ++call) {
+                for (int call = 0; call < 12; ++call) {
                     const bool too_long = call % 3 == 2;
                     any.exchange(own.data(), any.longest() + (too_long && g.rank() == call % size));
                     for (int r = 0; r < size; ++r)
