@@ -151,6 +151,7 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
 extern "C" __attribute__((visibility("default"))) int fanlight_allgatherv_any(
     const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcapacity, int recvcounts[],
     int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-    return fanlight::allgatherv_any({sendbuf, sendcount, fanlight::datatype(sendtype)},
-                                    {recvbuf, recvcapacity, recvcounts, displs, fanlight::datatype(recvtype), recvtype}, comm);
+    const fanlight::Datatype* const sent = fanlight::datatype(sendtype);
+    const fanlight::Datatype* const received = recvtype == sendtype ? sent : fanlight::datatype(recvtype);
+    return fanlight::allgatherv_any({sendbuf, sendcount, sent}, {recvbuf, recvcapacity, recvcounts, displs, received, recvtype}, comm);
 }
