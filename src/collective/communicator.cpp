@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective/activation.h"
+#include "collective/finalize.h"
 #include "collective/library.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
@@ -159,7 +160,7 @@ extern "C" int fanlight_communicator_freed(MPI_Comm comm, int, void*, void*) {
 // MPI_COMM_SELF is the first to be freed in MPI_Finalize, also where the program, or a tool
 // above, calls PMPI_Finalize.
 extern "C" int fanlight_self_freed(MPI_Comm, int, void*, void*) {
-    close();
+    finalize();
     return MPI_SUCCESS;
 }
 
