@@ -315,7 +315,7 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: buffer
             !DIR$ ignore_tkr buffer
-            type(*), dimension(*), asynchronous :: buffer
+            type(*), dimension(*), asynchronous, target :: buffer
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: root
@@ -328,10 +328,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -345,10 +345,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -361,10 +361,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -377,10 +377,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -393,10 +393,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -409,10 +409,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -425,12 +425,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: comm
@@ -442,12 +442,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: recvtype
@@ -460,12 +460,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -479,12 +479,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: recvtype
@@ -498,12 +498,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -517,13 +517,13 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), intent(in) :: sendcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -536,12 +536,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: comm
@@ -554,13 +554,13 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), intent(in) :: sendcounts(*)
             integer(c_int), intent(in) :: sdispls(*)
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: rdispls(*)
             integer(c_int), value :: recvtype
@@ -574,13 +574,13 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), intent(in) :: sendcounts(*)
             integer(c_int), intent(in) :: sdispls(*)
             integer(c_int), intent(in) :: sendtypes(*)
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: rdispls(*)
             integer(c_int), intent(in) :: recvtypes(*)
@@ -601,7 +601,7 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: buffer
             !DIR$ ignore_tkr buffer
-            type(*), dimension(*), asynchronous :: buffer
+            type(*), dimension(*), asynchronous, target :: buffer
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: root
@@ -615,10 +615,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -633,10 +633,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -650,10 +650,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -667,10 +667,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: count
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -685,10 +685,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -702,10 +702,10 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), value :: datatype
             integer(c_int), value :: op
@@ -719,12 +719,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: comm
@@ -738,12 +738,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: recvtype
@@ -758,12 +758,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -778,12 +778,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), intent(in) :: recvcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: recvtype
@@ -799,12 +799,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -819,13 +819,13 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), intent(in) :: sendcounts(*)
             integer(c_int), intent(in) :: displs(*)
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: root
@@ -839,12 +839,12 @@ module fanlight
             import :: c_int
             !GCC$ attributes no_arg_check :: sendbuf
             !DIR$ ignore_tkr sendbuf
-            type(*), dimension(*), intent(in), asynchronous :: sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
             integer(c_int), value :: sendcount
             integer(c_int), value :: sendtype
             !GCC$ attributes no_arg_check :: recvbuf
             !DIR$ ignore_tkr recvbuf
-            type(*), dimension(*), asynchronous :: recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
             integer(c_int), value :: recvcount
             integer(c_int), value :: recvtype
             integer(c_int), value :: comm

@@ -102,7 +102,8 @@ def fortran_interface(f):
             # A buffer may be of any type and rank.
             lines += [f"    !GCC$ attributes no_arg_check :: {p.name}", f"    !DIR$ ignore_tkr {p.name}"]
             intent = ", intent(in)" if p.type.startswith("const") else ""
-            kept = "" if f.kind == "served" else ", asynchronous"
+            # target: gfortran then knows that the address is kept, also where it is no more asynchronous.
+            kept = "" if f.kind == "served" else ", asynchronous, target"
             lines.append(f"    type(*), dimension(*){intent}{kept} :: {p.name}")
         else:
             kind = FORTRAN_TYPES.get(p.type, "integer(c_int), value")
