@@ -12,6 +12,9 @@
 //   again.start();
 //   again.wait();
 //
+// Counts and places of the v forms belong to the operation as buffers do: they must live as long.
+// (alltoallw, large counts and neighborhoods: the functions of collectives.h.)
+//
 // A buffer is any contiguous range of elements (std::vector, std::array, std::span, an array); its
 // length is its number of elements, of a gather, scatter or alltoall the blocks of all ranks.
 // fanlight::in_place stands for MPI_IN_PLACE.  Datatype<T> says which elements there are.
@@ -314,6 +317,21 @@ public:
                        detail::type<O>(), op);
     }
 
+    // The same with counts[r] elements for rank r; `out` is as long as this rank's block, or in place
+    // as all of them.
+    template <Input I, Output O>
+    auto reduce_scatter(I&& in, O&& out, std::span<const int> counts, MPI_Op op = MPI_SUM) const {
+        keep<I, O>();
+        detail::demand(counts.size() == size(), "a count for each rank is needed");
+        std::size_t all = 0;
+        for (const int n : counts) all += static_cast<std::size_t>(n);
+        const std::size_t own = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank_)]);
+        detail::demand((detail::is_in_place<I> || detail::length(in) == all) && detail::length(out) >= (detail::is_in_place<I> ? all : own),
+                       "a buffer's length does not fit the counts");
+        return Way::go(comm_, FANLIGHT_FORMS(reduce_scatter), detail::input(in), detail::output(out), counts.data(),
+                       detail::type<O>(), op);
+    }
+
     // `out`: a block for each rank; so of alltoall's `in`.
     template <Input I, Output O>
     auto allgather(I&& in, O&& out) const {
@@ -355,6 +373,16 @@ public:
         if (rank_ == root) fit(counts, places, detail::length(in));
         return Way::go(comm_, FANLIGHT_FORMS(scatterv), detail::input(in), counts.data(), places.data(), detail::type<I>(),
                        detail::output(out), detail::count(out), detail::type<O>(), root);
+    }
+    template <Range I, Output O>
+    auto alltoallv(I&& in, std::span<const int> in_counts, std::span<const int> in_places, O&& out,
+                   std::span<const int> out_counts, std::span<const int> out_places) const {
+        keep<I, O>();
+        fit(in_counts, in_places, detail::length(in));
+        fit(out_counts, out_places, detail::length(out));
+        return Way::go(comm_, fanlight_alltoallv, fanlight_ialltoallv, nullptr, detail::input(in), in_counts.data(),
+                       in_places.data(), detail::type<I>(), detail::output(out), out_counts.data(), out_places.data(),
+                       detail::type<O>());
     }
 
 protected:

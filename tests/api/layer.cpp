@@ -99,6 +99,25 @@ void every_operation(const Communicator& world, const Way& way, End end) {
     end([&] { return way.scatterv(together, counts, places, back, root); });
     REQUIRE(back == few);
 
+    // Rank r's block has r % 3 + 1 elements; each is the number of its block.
+    std::vector<int> lengths(n), blocks_of;
+    for (std::size_t r = 0; r < n; ++r) {
+        lengths[r] = static_cast<int>(r % 3) + 1;
+        for (int i = 0; i < lengths[r]; ++i) blocks_of.push_back(static_cast<int>(r));
+    }
+    std::vector<int> own(static_cast<std::size_t>(rank % 3 + 1), -1);
+    end([&] { return way.reduce_scatter(blocks_of, own, lengths); });
+    REQUIRE(own == std::vector<int>(own.size(), rank * size));
+    if constexpr (!std::same_as<Way, fanlight::PersistentOperations>) {
+        // To rank r goes r % 3 + 1 times this rank's number, backwards.
+        std::vector<int> to(n), from(n), got_counts(n, rank % 3 + 1), out(n * own.size(), -1);
+        std::exclusive_scan(lengths.begin(), lengths.end(), to.begin(), 0);
+        for (std::size_t r = 0; r < n; ++r) from[r] = static_cast<int>((n - 1 - r) * own.size());
+        const std::vector<int> given(blocks_of.size(), rank);
+        end([&] { return way.alltoallv(given, lengths, to, out, got_counts, from); });
+        for (std::size_t i = 0; i < out.size(); ++i) REQUIRE(out[i] == size - 1 - static_cast<int>(i / own.size()));
+    }
+
     std::vector<double> twice(5, rank + 0.5);
     end([&] { return way.bcast(twice, 0); });
     end([&] { return way.allreduce(in_place, twice); });

@@ -126,7 +126,7 @@ contains
 
     pure logical function all_of(x, value)
         real(c_double), intent(in) :: x(:, :), value
-        all_of = .not. any(x /= value)
+        all_of = maxval(abs(x - value)) <= 0
     end function all_of
 
 end module procedures
