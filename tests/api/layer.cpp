@@ -107,7 +107,7 @@ void every_operation(const Communicator& world, const Way& way, End end) {
     }
     std::vector<int> own(static_cast<std::size_t>(rank % 3 + 1), -1);
     end([&] { return way.reduce_scatter(blocks_of, own, lengths); });
-    REQUIRE(own == std::vector<int>(own.size(), rank * size));
+    REQUIRE(std::ranges::count(own, rank * size) == rank % 3 + 1);
     if constexpr (!std::same_as<Way, fanlight::PersistentOperations>) {
         // To rank r goes r % 3 + 1 times this rank's number, backwards.
         std::vector<int> to(n), from(n), got_counts(n, rank % 3 + 1), out(n * own.size(), -1);
