@@ -89,7 +89,7 @@ void reduce(const Range& to, const Range& from, std::size_t first, std::size_t c
 
 using namespace fanlight::global;
 
-fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root) {
+fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root) {
     Range range;
     if (const fanlight_code error = range_of(data, bytes, range)) return error;
     Team& team = range.team();
@@ -108,7 +108,7 @@ fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root) 
     return barrier(team);
 }
 
-fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
+fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
     if (const fanlight_code error = two_ranges(to, all, from, bytes, bytes, target, source)) return error;
@@ -116,7 +116,7 @@ fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, siz
     const auto place = [&](int u) { return target.own() + static_cast<std::size_t>(u) * bytes; };
     const bool in_place = place(team.unit) == source.own();
     if (!in_place && overlap(target, all, source, bytes))
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allgather: the two overlap");
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allgather: the two overlap");
     if (!target.direct() || !source.direct()) {
         const auto n = static_cast<int>(bytes);
         return mpi_code(MPI_Allgather(in_place ? MPI_IN_PLACE : source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE,
@@ -132,11 +132,11 @@ fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, siz
     return barrier(team);
 }
 
-fanlight_code fanlight_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
+fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
     if (const fanlight_code error = two_ranges(to, all, from, all, bytes, target, source)) return error;
-    if (overlap(target, all, source, all)) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_alltoall: the two overlap");
+    if (overlap(target, all, source, all)) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_alltoall: the two overlap");
     Team& team = target.team();
     if (!target.direct() || !source.direct()) {
         const auto n = static_cast<int>(bytes);
@@ -151,19 +151,19 @@ fanlight_code fanlight_alltoall(fanlight_pointer to, fanlight_pointer from, size
     return barrier(team);
 }
 
-fanlight_code fanlight_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
+fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                                  fanlight_operator op) {
     if (const fanlight_code error = check_arithmetic(type, op)) return error;
-    if (op > FANLIGHT_LXOR) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allreduce: no operator of a reduction");
+    if (op > FANLIGHT_LXOR) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: no operator of a reduction");
     const std::size_t element = types[type].bytes, bytes = several(element, count);
     Range target, source;
     if (const fanlight_code error = two_ranges(to, bytes, from, bytes, count, target, source)) return error;
     if (target.offset % element || source.offset % element)
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allreduce: an offset is not aligned to elements of %zu bytes",
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: an offset is not aligned to elements of %zu bytes",
                     element);
     const bool in_place = target.own() == source.own();
     if (!in_place && overlap(target, bytes, source, bytes))
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allreduce: the two overlap");
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: the two overlap");
     Team& team = target.team();
     if (!target.direct() || !source.direct())
         return mpi_code(MPI_Allreduce(in_place ? MPI_IN_PLACE : source.own(), target.own(), static_cast<int>(count),

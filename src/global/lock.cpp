@@ -69,7 +69,7 @@ fanlight_code fanlight_lock_create(fanlight_team team, fanlight_lock* lock) {
     fanlight_team_unit(team, &made->unit);
     for (const Word word : {tail, next, waiting}) exchange(*made, made->unit, word, 0);
     *lock = made;
-    return fanlight_barrier(team);
+    return fanlight_team_barrier(team);
 }
 
 fanlight_code fanlight_lock_free(fanlight_lock* lock) {

@@ -47,6 +47,10 @@ class Function:
         return self.operation[1:] if self.kind == "started" else self.operation
 
     @property
+    def is_collective(self):
+        return self.kind in ("served", "started", "initialised", "counted")
+
+    @property
     def has_large(self):
         return any("COUNT" in p.type for p in self.parameters)
 
@@ -163,11 +167,14 @@ def waits_by_test(f, function, names, arguments, call, leave):
 
 
 def c_wrapper(f, large):
-    name = f"MPI_{f.name}{'_c' if large else ''}"
+    suffix = "_c" if large else ""
+    name = f"MPI_{f.name}{suffix}"
     declaration = ", ".join(p.c(large) for p in f.parameters) or "void"
     arguments = [p.name for p in f.parameters]
-    lines = [f"int {name}({declaration}) {{",
-             f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
+    next_of = f'static constinit fanlight::Next<decltype(&::{name})> next("{name}");'
+    lines = [f"int {name}({declaration}) {{", f"    {next_of}"]
+    if f.is_collective:
+        lines = [f"static int serve_{f.operation}{suffix}({declaration}) {{", f"    {next_of}"]
     if f.kind == "waited":
         test = f.name.replace("Wait", "Test")
         lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
@@ -180,7 +187,14 @@ def c_wrapper(f, large):
     lines.append(call_object(f, "request"))
     if f.kind in ("served", "started", "initialised"):
         lines += is_served(f, ["return call.served(*d);"])
-    lines += [f"    return call.passed(next.get()({', '.join(arguments)}), [&] {{ return {bytes_expression(f)}; }});", "}"]
+    passed = ", ".join(arguments)
+    lines += [f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});", "}"]
+    # The API's, and MPI's: where the library is linked alone, these stay the MPI library's.
+    lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return serve_{f.operation}{suffix}({passed}); }}",
+              f"int {name}({declaration}) {{",
+              f"    {next_of}",
+              f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({passed});",
+              f"    return serve_{f.operation}{suffix}({passed});", "}"]
     return "\n".join(lines)
 
 
@@ -238,6 +252,7 @@ def fortran_wrapper(f, names_of):
         first = FIRST.get(f.kind, "").replace("*request", "fanlight::fortran::request(f_request)")
         lines += [*([f"    {first}"] if first else []), f"    next.get()({', '.join(passed + ['ierror'])});"]
     else:
+        lines.append(f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});")
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
             words = set(re.findall(r"\w+", used)) | {"comm"}

@@ -9,7 +9,7 @@ static int me, units;
 // What unit `from` puts to unit `to` in round `round`.
 static int64_t value(int from, int to, int round) { return 1000003LL * from + 1009LL * to + 31LL * round + 7; }
 
-static void barrier(void) { DO(fanlight_barrier(FANLIGHT_TEAM_ALL)); }
+static void barrier(void) { DO(fanlight_team_barrier(FANLIGHT_TEAM_ALL)); }
 
 static void pointers(void)
 {
@@ -220,7 +220,7 @@ static void teams(void)
         DO(fanlight_team_unit(half, &u));
         int64_t v = me, got = -1;
         DO(fanlight_put(fanlight_at(p, (u + 1) % n, 0), &v, 8));
-        DO(fanlight_barrier(half));
+        DO(fanlight_team_barrier(half));
         DO(fanlight_get(&got, fanlight_at(p, u, 0), 8));
         DO(fanlight_team_translate(half, (u + n - 1) % n, FANLIGHT_TEAM_ALL, &t));
         CHECK(got == t);
@@ -230,12 +230,12 @@ static void teams(void)
         CHECK(of == half);
         fanlight_team copy = half;
         WRONG(FANLIGHT_ERR_STATE, fanlight_team_free(&copy));
-        DO(fanlight_barrier(half));
+        DO(fanlight_team_barrier(half));
         DO(fanlight_free(p));
         copy = half;
         DO(fanlight_team_free(&half));
         CHECK(half == FANLIGHT_TEAM_NULL);
-        WRONG(FANLIGHT_ERR_TEAM, fanlight_barrier(copy));
+        WRONG(FANLIGHT_ERR_TEAM, fanlight_team_barrier(copy));
     }
     DO(fanlight_team_free(&parity));
     // From a group: the last and the first.
@@ -443,31 +443,31 @@ static void collectives(void)
         for (int i = 0; i < units * n; i++)
             in[i] = value(me, i, round);
         memset(out, 0xee, room);
-        DO(fanlight_alltoall(to, from, bytes));
+        DO(fanlight_global_alltoall(to, from, bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, me * n + i % n, round));
         memset(out, 0xee, room);
-        DO(fanlight_allgather(to, from, bytes));
+        DO(fanlight_global_allgather(to, from, bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, i % n, round));
         memset(out, 0xee, room);
         memcpy(out + me * n, in, bytes);
-        DO(fanlight_allgather(to, fanlight_add(to, (int64_t)bytes * me), bytes));
+        DO(fanlight_global_allgather(to, fanlight_add(to, (int64_t)bytes * me), bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, i % n, round));
-        DO(fanlight_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
+        DO(fanlight_global_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
         for (int i = 0; i < n; i++) {
             int64_t sum = 0;
             for (int u = 0; u < units; u++)
                 sum += value(u, i, round);
             CHECK(out[i] == sum && in[i] == value(me, i, round));
         }
-        DO(fanlight_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
+        DO(fanlight_global_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
         for (int i = 0; i < n; i++)
             CHECK(in[i] == value(round % 2 ? 0 : units - 1, i, round));
         for (int i = 0; i < n; i++)
             out[i] = value(me, -i, round);
-        DO(fanlight_broadcast(to, bytes, root));
+        DO(fanlight_global_broadcast(to, bytes, root));
         for (int i = 0; i < n; i++)
             CHECK(out[i] == value(root, -i, round));
     }
@@ -475,19 +475,19 @@ static void collectives(void)
     float *single = (float *)in + 3;
     for (int i = 0; i < 40; i++)
         single[i] = (float)(me + i);
-    DO(fanlight_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
+    DO(fanlight_global_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
     for (int i = 0; i < 40; i++)
         CHECK(((float *)out)[5 + i] == (float)(units * i + units * (units - 1) / 2));
-    WRONG(FANLIGHT_ERR_UNIT, fanlight_broadcast(to, 8, units));
-    WRONG(FANLIGHT_ERR_RANGE, fanlight_broadcast(to, room + 1, 0));
-    WRONG(FANLIGHT_ERR_RANGE, fanlight_alltoall(to, from, room / (size_t)units + 1));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_alltoall(to, to, 8));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
+    WRONG(FANLIGHT_ERR_UNIT, fanlight_global_broadcast(to, 8, units));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_global_broadcast(to, room + 1, 0));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_global_alltoall(to, from, room / (size_t)units + 1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_alltoall(to, to, 8));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
     barrier();
     DO(fanlight_free(from));
-    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_allgather(to, from, 8));
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_global_allgather(to, from, 8));
     barrier();
     DO(fanlight_free(to));
 }
