@@ -148,6 +148,9 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         }
     }
     plan.parts.resize(parts);
+    // No offer is longer than all bytes together.
+    const bool nothing_is_direct = !options.single_copy || total_bytes(problem) < options.single_copy_from;
+    plan.tells_first = pieces == 1 && nothing_is_direct && plan.parts[0].schedule.tells_first;
 }
 
 void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
@@ -221,22 +224,6 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
         }
 }
 
-namespace {
-
-// Waits in place.
-struct ToTheEnd {
-    static constexpr bool in_order = true;
-    Waiter& waiter;
-    const char* name;
-    template <class Ready>
-    bool operator()(int peer, Ready&& ready) const {
-        waiter(peer, name, ready);
-        return true;
-    }
-};
-
-}  // namespace
-
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const Plan& plan) {
     const char* const name = plan.name.c_str();
@@ -247,7 +234,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     lane_is_free(schedule, sequence_, sequence, wait);
     if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::size_t next = 0;
-    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch_.data()}, combiner, name}, next, wait);
+    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch_.data()}, combiner, name}, next, schedule.steps.size(), wait);
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) was_read(schedule, sequence, wait);

@@ -81,6 +81,15 @@ public:
     // False when nothing is under way any more.
     bool advance();
 
+    // One operation at a time, which nobody advances but the one who asks for its end: true where
+    // no other member waits for anything more of this one in it (Plan::tells_first, and its lane
+    // is free).  Else it is as it was before start(), and adopt() makes up for the rest of that.
+    bool begin(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
+    bool look(Run&);    // whether it is finished now
+    void finish(Run&);  // waits for that
+    // One that has begun becomes one of those that advance() advances.
+    void adopt(Run& run) { runs_.push_back(&run); }
+
     Waiter& waiter() { return waiter_; }
 
     std::uint64_t operations() const { return sequence_; }
@@ -111,10 +120,13 @@ private:
     template <class Wait>
     bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
     template <class Wait>
-    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, const Wait&);
+    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
     template <class Wait>
     bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void advance(Run&);
+    template <class Wait>
+    bool rest(Run&, const Wait&);
     void tell_done();
 
     enum class Way { read, write };

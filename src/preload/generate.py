@@ -15,6 +15,17 @@ from dataclasses import dataclass
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
          "polled": "fanlight::requests::progress();", "freed": "fanlight::requests::freed(*request);"}
 
+# What runs apart from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
+HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
+APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
+         "Test": "if (fanlight::requests::test_apart(*request, flag, status)) return MPI_SUCCESS;",
+         "Waitall": "fanlight::requests::finish_apart(COUNT, REQUESTS);",
+         "Testall": """if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
+        fanlight::requests::progress();
+        const int error = next.get()(COUNT, REQUESTS, flag, array_of_statuses);
+        if (error == MPI_SUCCESS && *flag) fanlight::requests::end_apart(COUNT, REQUESTS);
+        return error;"""}
+
 
 @dataclass
 class Parameter:
@@ -162,18 +173,38 @@ def waits_by_test(f, function, names, arguments, call, leave):
             "    }"]
 
 
+def apart(f, c=True):
+    """What the wrapper does first while a persistent operation runs apart."""
+    if f.kind not in ("waited", "polled", "freed") or not any("Request" in p.type for p in f.parameters):
+        return []
+    where = next(p for p in f.parameters if "Request" in p.type)
+    if where.array:
+        count, requests = f.parameters[0].name, where.name
+    else:
+        count, requests = "1", "&request" if where.type == "MPI_Request" else "request"
+    if c:
+        text = APART.get(f.name, HAND_OVER).replace("COUNT", count).replace("REQUESTS", requests)
+    else:
+        what = "finish_apart" if f.name in ("Wait", "Waitall") else "hand_over"
+        text = f"fanlight::fortran::each(fanlight::requests::{what}, {'*f_' + count if where.array else '1'}, f_{where.name});"
+    return ["    if (fanlight::requests::any_apart()) [[unlikely]] {", f"        {text}", "    }"]
+
+
 def c_wrapper(f, large):
     name = f"MPI_{f.name}{'_c' if large else ''}"
     declaration = ", ".join(p.c(large) for p in f.parameters) or "void"
     arguments = [p.name for p in f.parameters]
     lines = [f"int {name}({declaration}) {{",
              f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
+    lines += apart(f)
     if f.kind == "waited":
         test = f.name.replace("Wait", "Test")
         lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
                                lambda a: f"error = test.get()({', '.join(a)});", "return error;")
-    if f.kind == "starts":
-        lines.append(f"    if (int error; fanlight::requests::start({', '.join((['1'] + arguments)[-2:])}, error)) return error;")
+    if f.name == "Start":
+        lines.append("    if (fanlight::requests::start(*request)) return MPI_SUCCESS;")
+    elif f.kind == "starts":
+        lines.append(f"    if (int error; fanlight::requests::start({', '.join(arguments)}, error)) return error;")
     if f.kind in FIRST or f.kind in ("waited", "starts"):
         lines += [f"    {FIRST.get(f.kind, '')}", f"    return next.get()({', '.join(arguments)});", "}"]
         return "\n".join(line for line in lines if line.strip())
@@ -226,6 +257,7 @@ def fortran_wrapper(f, names_of):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08",
              f"    static constinit fanlight::Next<void (*)({types})> next({next_names});"]
+    lines += apart(f, c=False)
     if f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
