@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { CALLS = 2000, WARM_CALLS = 100, MOST_PAIRS = 1000, BLOCKING = 0, PERSISTENT = 1 };
+enum { CALLS = 300, WARM_CALLS = 100, MOST_PAIRS = 5000, BLOCKING = 0, PERSISTENT = 1 };
 
 int main(int argc, char **argv)
 {

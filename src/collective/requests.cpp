@@ -307,12 +307,12 @@ Persistent::~Persistent() {
 void Persistent::start() {
     active_ = true;
     if (!as_it_lies_) [[unlikely]] repack();
-    // A rank whose waits are never long must let the MPI library progress nevertheless.
-    constexpr unsigned starts_per_progress = 64;
-    if (++starts_ % starts_per_progress == 0) [[unlikely]] progress();
     if (group_.begin(*this, *plan_, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
         apart_ = true;
         requests::count_apart(1);
+        // A rank whose waits are never long must let the MPI library progress nevertheless.
+        constexpr unsigned starts_per_progress = 64;
+        if (++starts_ % starts_per_progress == 0) [[unlikely]] progress();
         return;
     }
     mpi().Start(&request);

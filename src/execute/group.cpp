@@ -150,7 +150,12 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     plan.parts.resize(parts);
     // No offer is longer than all bytes together.
     const bool nothing_is_direct = !options.single_copy || total_bytes(problem) < options.single_copy_from;
-    plan.tells_first = pieces == 1 && nothing_is_direct && plan.parts[0].schedule.tells_first;
+    const BoundSchedule& first = plan.parts.front().schedule;
+    plan.tells_first = pieces == 1 && nothing_is_direct && first.tells_first;
+    const auto is_alone = [](const BoundStep& s) {
+        return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
+    };
+    plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
 }
 
 void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {

@@ -123,6 +123,7 @@ private:
     bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
     template <class Wait>
     bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    bool begin_otherwise(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void advance(Run&);
     template <class Wait>

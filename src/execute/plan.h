@@ -93,6 +93,8 @@ public:
     // One piece, of which the others have what they need before this member waits for anything:
     // once it has begun nobody needs this member until the next operation.
     bool tells_first = false;
+    // And that is one offer, of input that its cell holds.
+    bool offers_alone = false;
 };
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
