@@ -141,14 +141,16 @@ bool wait_apart(MPI_Request request, MPI_Status* status) {
     return true;
 }
 
-bool test_apart(MPI_Request request, int* flag, MPI_Status* status) {
-    Persistent* const p = find_apart(request);
-    if (!p) return false;
+bool get_status_apart(MPI_Request request, int* flag, MPI_Status* status) {
+    if (!find_apart(request)) return false;
     *flag = finished_apart(1, &request);
-    if (*flag) {
-        p->end();
-        set_empty(status);
-    }
+    if (*flag) set_empty(status);
+    return true;
+}
+
+bool test_apart(MPI_Request request, int* flag, MPI_Status* status) {
+    if (!get_status_apart(request, flag, status)) return false;
+    if (*flag) find(request)->end();
     return true;
 }
 

@@ -111,8 +111,9 @@ bool start(int count, const MPI_Request[], int& error);
 // What runs apart; only where any_apart().
 // MPI_Wait: false where it does not run apart.
 bool wait_apart(MPI_Request, MPI_Status*);
-// MPI_Test: the same.
+// MPI_Test, MPI_Request_get_status: the same.
 bool test_apart(MPI_Request, int* flag, MPI_Status*);
+bool get_status_apart(MPI_Request, int* flag, MPI_Status*);
 // Of several: waits for all that do; says whether all that do are finished, and then they may be
 // ended.  For the MPI library they are inactive.
 void finish_apart(int count, const MPI_Request[]);

@@ -19,6 +19,8 @@ FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_befo
 HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
 APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
          "Test": "if (fanlight::requests::test_apart(*request, flag, status)) return MPI_SUCCESS;",
+         "Request_get_status": "if (fanlight::requests::get_status_apart(request, flag, status)) return MPI_SUCCESS;",
+         "Request_get_status_all": "if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;",
          "Waitall": "fanlight::requests::finish_apart(COUNT, REQUESTS);",
          "Testall": """if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
         fanlight::requests::progress();
@@ -45,6 +47,7 @@ class Function:
     kind: str
     name: str
     parameters: list
+    since: tuple = ()  # (4, 1): of MPI-4.1
 
     @property
     def operation(self):
@@ -72,14 +75,14 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
             for text in filter(None, match[3].split(", ")):
                 one = re.fullmatch(r"(.*?)(\w+)(\[\])?", text)
                 parameters.append(Parameter(one[1].strip(), one[2], bool(one[3])))
-            functions.append(Function(match[1], match[2], parameters))
+            functions.append(Function(match[1], match[2], parameters, (match[4], match[5]) if match[4] else ()))
     return functions
 
 
@@ -215,6 +218,13 @@ def c_wrapper(f, large):
     return "\n".join(lines)
 
 
+def guarded(f, text):
+    if not f.since:
+        return text
+    major, minor = f.since
+    return f"#if MPI_VERSION > {major} || (MPI_VERSION == {major} && MPI_SUBVERSION >= {minor})\n{text}\n#endif"
+
+
 def fortran_names(name):
     low = f"mpi_{name.lower()}"
     return [low + "_", low, low + "__", low.upper(), low + "_f08_"]
@@ -292,16 +302,16 @@ def wrappers(functions):
              '#include "preload/wrappers.h"',
              '#pragma GCC visibility push(default)',
              'extern "C" {']
-    parts += [c_wrapper(f, False) for f in functions if f.kind != "initialised"]
+    parts += [guarded(f, c_wrapper(f, False)) for f in functions if f.kind != "initialised"]
     parts.append("#if FANLIGHT_PERSISTENT")
     parts += [c_wrapper(f, False) for f in functions if f.kind == "initialised"]
     parts += ["#endif", "#if MPI_VERSION >= 4"]
     parts += [c_wrapper(f, True) for f in functions if f.has_large]
     parts += ["#endif", "#if defined(OPEN_MPI)"]
-    parts += [fortran_wrapper(f, fortran_names) for f in functions]
+    parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    parts += [fortran_wrapper(f, f08_names) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
+    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop", ""]
     return "\n\n".join(parts)
 
