@@ -41,6 +41,7 @@ struct Started : Run {
     std::shared_ptr<Serving> serving;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
+    Plan own_plan;  // of lengths that are this call's alone
     std::function<void()> finish;  // by a thread of the program's; may be empty
 
 protected:

@@ -320,6 +320,12 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     run(pieces, input, output, nullptr);
 }
 
+void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
+    BindOptions options = options_;
+    options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
+    plan_pieces(algorithm, problem, {std::max<std::size_t>(length_of(problem), 1), false}, options, plan);
+}
+
 // --- alltoallv -------------------------------------------------------------------------
 
 void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
@@ -350,12 +356,8 @@ void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, co
         last.problem = problem;
         last.problem.bytes = most[0];  // so that all count the same pieces
         last.cut = cut;
-        BindOptions options = options_;
-        if (!agree) {
-            options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
-            cut.bytes = std::max<std::size_t>(length_of(problem), 1);
-        }
-        plan_pieces(algorithm, last.problem, cut, options, last.plan);
+        if (agree) plan_pieces(algorithm, last.problem, cut, options_, last.plan);
+        else plan_whole(algorithm, last.problem, last.plan);
     }
     run(last.plan, input, output, nullptr);
 }

@@ -72,6 +72,11 @@ public:
     // piece.  The plan is kept for the next call with the same lists.
     void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
 
+    // gatherv, scatterv, alltoallv in one operation, whatever the lengths that this rank does not
+    // know: what is long is copied once, and the rest finds room.  Only where single_copy(), and
+    // without pieces of a wanted length.
+    void plan_whole(const Algorithm&, const Problem&, Plan&) const;
+
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.
     //   group.start(run, plan, input, output, combiner);  // in the same order on all members

@@ -127,13 +127,16 @@ def call_object(f, request):
     return f'    fanlight::Call call("{f.operation}", comm{more});'
 
 
-def significant(f, datatype):
+def significant(f, name):
     """Whether MPI looks at this argument, as an expression."""
-    if datatype == "datatype":
+    if name == "datatype":
         return "true"
-    if (f.name.startswith("Gather") and datatype == "recvtype") or (f.name.startswith("Scatter") and datatype == "sendtype"):
+    if (f.name.startswith("Gather") and name in ("recvtype", "recvcounts", "displs")) or \
+       (f.name.startswith("Scatter") and name in ("sendtype", "sendcounts", "displs")):
         return "call.is_rank(root)"
-    return f"{datatype.replace('type', 'buf')} != MPI_IN_PLACE"
+    if name in ("recvcounts", "rdispls", "displs", "recvtypes"):
+        return "true"
+    return ("sendbuf" if name.startswith("s") else "recvbuf") + " != MPI_IN_PLACE"
 
 
 def is_served(f, leave):
@@ -144,7 +147,10 @@ def is_served(f, leave):
                        if p.type == "MPI_Datatype")
         # Programs give back arrays of counts after the initialisation.
         arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
-        kept += "".join(f", {a} = call.kept({a})" for a in arrays)
+        kept += "".join(f", {a} = call.kept({a}, {significant(f, a)})" for a in arrays)
+        types = [p.name for p in f.parameters if p.type == "const MPI_Datatype"]
+        kept += "".join(f", {t} = call.kept_types({t}, {t.replace('types', 'counts')}, {significant(f, t)})" for t in types)
+        arrays += types
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]
