@@ -52,9 +52,13 @@ bool Group::begin_otherwise(Run& run, const Plan& plan, const void* input, void*
 template <class Wait>
 bool Group::rest(Run& run, const Wait& wait) {
     const BoundSchedule& schedule = run.plan_->parts.front().schedule;
-    if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, run.plan_->name.c_str()},
-               run.step_, schedule.steps.size(), wait))
-        return false;
+    try {
+        if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, run.plan_->name.c_str()},
+                   run.step_, schedule.steps.size(), wait))
+            return false;
+    } catch (const OutOfStep& e) {
+        waiter_.fail(e.what());  // in some call of the program's
+    }
     run.taken_ = run.end_;
     run.finished = true;
     told_done_ = sequence_;

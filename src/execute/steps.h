@@ -68,7 +68,7 @@ bool Group::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std
 inline void offer_inline(Cell& cell, const BoundStep& s, const std::byte* from, const std::byte* segment, std::uint64_t sequence) {
     std::memcpy(cell.payload, from, s.bytes);
     cell.where = static_cast<std::uint64_t>(cell.payload - segment) - s.from;
-    store(cell.flag, flag_of(sequence, s.message, Place::inlined));
+    store(cell.flag, flag_of(sequence, s.name, Place::inlined));
 }
 
 template <class Wait>
