@@ -250,6 +250,7 @@ static void persistent_ends(void) {
     enum { N = 3 };
     const int to = (rank + 1) % size, from = (rank + size - 1) % size;
     int in[2], sum[2], got, sent, flag, index, n, indices[N];
+    const int theirs = plain || size == 1;  // the MPI library's own, without what it does wrong
     MPI_Status status, statuses[N];
     MPI_Request r[N];
     MPI_Allreduce_init(&in[0], &sum[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
@@ -264,14 +265,14 @@ static void persistent_ends(void) {
         sent = rank * call;
         int seen[2] = {0, 0};
         // Ends the first two, as far as the program is told.
-        switch ((call + (plain ? 0 : rank)) % 8) {
+        switch ((call + (theirs ? 0 : rank)) % 8) {
             case 0:
                 for (int k = 1; k >= 0; --k) {
                     REQUIRE(MPI_Wait(&r[k], &status) == MPI_SUCCESS);
                     MPI_Test_cancelled(&status, &flag);
                     REQUIRE(!flag);
                     MPI_Get_count(&status, MPI_INT, &n);
-                    REQUIRE(n == 0 || plain || size == 1);  // the MPI library's own says something else
+                    REQUIRE(n == 0 || theirs);  // the MPI library's own says something else
                 }
                 break;
             case 1:
@@ -281,7 +282,7 @@ static void persistent_ends(void) {
                 break;
             case 2: MPI_Waitall(2, r, statuses); break;
             case 3:  // not over without the message, but then as if it had never been asked
-                for (int k = 0; k < (plain ? 0 : 200); ++k) {  // MPICH 5.0.2's fails on its own
+                for (int k = 0; k < (theirs ? 0 : 200); ++k) {  // MPICH 5.0.2's fails on its own persistent ones
                     MPI_Testall(N, r, &flag, statuses);
                     REQUIRE(!flag);
                 }
@@ -309,7 +310,7 @@ static void persistent_ends(void) {
             case 7:
                 for (int k = 0; k < 2; ++k) {
                     for (flag = 0; !flag;) MPI_Request_get_status(r[k], &flag, &status);
-                    if (call % 2 && !plain) {  // of MPICH 5.0.2's own it made an inactive one
+                    if (call % 2 && !theirs) {  // of MPICH 5.0.2's own it made an inactive one
                         MPI_Testsome(1, &r[k], &n, indices, statuses);
                         REQUIRE(n == 1);
                     } else {
@@ -331,7 +332,7 @@ static void persistent_ends(void) {
         REQUIRE(got == from * call && r[2] == MPI_REQUEST_NULL);
     }
 #if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
-    for (int call = 0; call < 9; ++call) {
+    for (int call = 0; call < (theirs ? 0 : 9); ++call) {
         in[0] = rank + call, in[1] = rank * call;
         sum[0] = sum[1] = -1;
         MPI_Startall(2, r);
