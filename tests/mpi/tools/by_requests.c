@@ -112,7 +112,13 @@ static int end(MPI_Request request) {
                s, sn, st, r, n, d, rt, root, comm)                                                                    \
     BY_REQUEST(MPI_Scatterv##_, MPI_Iscatterv##_, MPI_Scatterv_init##_,                                                                     \
                (const void *s, const COUNT *n, const DISPL *d, MPI_Datatype st, void *r, COUNT rn, MPI_Datatype rt, int root, MPI_Comm comm), \
-               s, n, d, st, r, rn, rt, root, comm)
+               s, n, d, st, r, rn, rt, root, comm)                                                                    \
+    BY_REQUEST(MPI_Alltoallv##_, MPI_Ialltoallv##_, MPI_Alltoallv_init##_,                                            \
+               (const void *s, const COUNT *sn, const DISPL *sd, MPI_Datatype st, void *r, const COUNT *n, const DISPL *d, MPI_Datatype rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)                                                                      \
+    BY_REQUEST(MPI_Alltoallw##_, MPI_Ialltoallw##_, MPI_Alltoallw_init##_,                                            \
+               (const void *s, const COUNT *sn, const DISPL *sd, const MPI_Datatype *st, void *r, const COUNT *n, const DISPL *d, const MPI_Datatype *rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)
 
 ALL(, int, int)
 BY_REQUEST(MPI_Barrier, MPI_Ibarrier, MPI_Barrier_init, (MPI_Comm comm), comm)
