@@ -254,6 +254,16 @@ FANLIGHT_API int fanlight_alltoall_init(const void *sendbuf, int sendcount, MPI_
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 
+FANLIGHT_API int fanlight_alltoallv_init(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallw_init(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
 #endif
 
 // ---- the same with large counts -----------------------------------------------------------
@@ -427,6 +437,16 @@ FANLIGHT_API int fanlight_scatterv_init_c(const void *sendbuf, const MPI_Count s
 
 FANLIGHT_API int fanlight_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
     MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
     MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
 #endif

@@ -852,6 +852,48 @@ module fanlight
             integer(c_int), intent(out) :: request
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_alltoall_init
+        subroutine fanlight_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, &
+            recvcounts, rdispls, recvtype, comm, info, request, ierror) &
+            bind(C, name='fanlight_alltoallv_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*)
+            integer(c_int), intent(in) :: sdispls(*)
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: rdispls(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_alltoallv_init
+        subroutine fanlight_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, &
+            recvcounts, rdispls, recvtypes, comm, info, request, ierror) &
+            bind(C, name='fanlight_alltoallw_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*)
+            integer(c_int), intent(in) :: sdispls(*)
+            integer(c_int), intent(in) :: sendtypes(*)
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: rdispls(*)
+            integer(c_int), intent(in) :: recvtypes(*)
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_alltoallw_init
     end interface
 
 contains

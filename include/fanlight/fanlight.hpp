@@ -380,7 +380,7 @@ public:
         keep<I, O>();
         fit(in_counts, in_places, detail::length(in));
         fit(out_counts, out_places, detail::length(out));
-        return Way::go(comm_, fanlight_alltoallv, fanlight_ialltoallv, nullptr, detail::input(in), in_counts.data(),
+        return Way::go(comm_, FANLIGHT_FORMS(alltoallv), detail::input(in), in_counts.data(),
                        in_places.data(), detail::type<I>(), detail::output(out), out_counts.data(), out_places.data(),
                        detail::type<O>());
     }
