@@ -10,6 +10,7 @@
 
 #include "algorithms/registry.h"
 #include "collective/mpi_header.h"
+#include "collective/neighborhood.h"
 #include "collective/reason.h"
 #include "collective/workspace.h"
 #include "execute/composition.h"
@@ -58,6 +59,7 @@ struct LastCall {
     MPI_Op op{};
     int root = -1;
     Combiner combiner{};
+    const Plan* plan = nullptr;  // neighborhoods, whose decisions have none
     // allgatherv, reduce_scatter: what the arrays were.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
 };
@@ -107,6 +109,9 @@ public:
         shared_->group.run_alltoallv(*d.algorithm, p, input, output);
     }
 
+    // Of a neighborhood with these edges; lives as long as a LastCall that names it.
+    const Plan& neighbor_plan(const Decision&, const Problem&);
+
     // Of a communicator of one node.
     Group& group() { return shared_->group; }
     bool on_one_node() const { return map_.nodes() == 1; }
@@ -126,6 +131,7 @@ public:
     const int rank, size;
     bool shared_memory_alone = false;  // what would go another way is the MPI library's
     std::atomic<int> under_way{0};     // operations that use its decisions' plans
+    std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology, or several nodes
 
 private:
     void make(const Kind&, Decision&);
@@ -133,6 +139,12 @@ private:
     struct Recent {
         Kind kind;
         Decision decision;
+    };
+    // neighborhoods: the plans of the last calls, found by their edges.
+    struct NeighborPlan {
+        const Algorithm* algorithm = nullptr;
+        std::vector<Edge> edges;
+        Plan plan;
     };
     Plan plan_in_node(const Problem&) const;
     RemoteGroup& remote(Transport);
@@ -142,6 +154,8 @@ private:
     std::vector<Recent> recent_;  // by their hash; empty until the first allgatherv
     Problem problem_;             // of the decision that is made; its memory is used again
     std::vector<LastCall> last_;
+    std::vector<std::unique_ptr<NeighborPlan>> neighbor_plans_;
+    std::size_t neighbor_plans_made_ = 0;
 };
 
 // Shared memory that this process may still reserve (FANLIGHT_SHARED_MEMORY).
