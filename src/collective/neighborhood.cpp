@@ -33,7 +33,7 @@ void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
         std::vector<int> of_sources(n.sources.size()), of_targets(n.targets.size());
         mpi().Dist_graph_neighbors(comm, in, n.sources.data(), of_sources.data(), out, n.targets.data(), of_targets.data());
     }
-    for (auto* list : {&n.sources, &n.targets}) std::replace(list->begin(), list->end(), MPI_PROC_NULL, Neighborhood::nobody);
+    for (auto* list : {&n.sources, &n.targets}) std::replace(list->begin(), list->end(), int{MPI_PROC_NULL}, int{Neighborhood::nobody});
 }
 
 // Of each of this rank's sources: at which place its owner has what comes from there.

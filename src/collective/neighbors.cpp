@@ -16,7 +16,8 @@ struct Side {
     Blocks blocks;
     std::vector<Block> places;
     std::byte* bytes = nullptr;
-    bool packed = false;  // bytes are the program's own
+    bool regular = false;  // of one length, the places are known
+    bool packed = false;   // bytes are the program's own
 };
 struct Sides {
     Side from, to;
@@ -33,7 +34,7 @@ bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(neighbours.size(), {});
     side.places.assign(neighbours.size(), {});
-    side.packed = true;
+    side.regular = side.packed = true;
     side.bytes = nullptr;
     if (!has_any(neighbours)) return true;
     Elements one;
@@ -53,7 +54,7 @@ bool own_block_of(const std::vector<int>& neighbours, const void* memory, MPI_Co
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(1, {});
     side.places.assign(neighbours.size(), {});
-    side.packed = true;
+    side.regular = side.packed = true;
     side.bytes = nullptr;
     if (!has_any(neighbours)) return true;
     Elements& one = side.blocks[0];
@@ -68,15 +69,16 @@ template <class C, class D, class Types>
 bool blocks_of(const std::vector<int>& neighbours, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
     const auto is_nobody = [&](int place) { return neighbours[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
     if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbours.size()), side.blocks, is_nobody)) return false;
+    side.regular = false;
     side.packed = all_packed(side.blocks);
     if (side.packed) side.bytes = as_they_lie(side.blocks, side.places);
     return true;
 }
 
 // Room for what does not lie packed in the program's memory.
-void use_copies(Side& side, Workspace& workspace, Workspace::Use use, bool in_line_of_their_own) {
+void use_copies(Side& side, Workspace& workspace, Workspace::Use use) {
     if (side.packed) return;
-    if (in_line_of_their_own) {
+    if (!side.regular) {
         side.bytes = in_line(side.blocks, side.places, workspace, use);
         return;
     }
@@ -119,9 +121,8 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
 
     auto& [from, to, problem] = sides;
     const Trim trim{s.workspace};
-    const bool v = operation == Operation::neighbor_alltoallv;
-    use_copies(from, call.workspace(s), Workspace::input, v);
-    use_copies(to, call.workspace(s), Workspace::output, v);
+    use_copies(from, call.workspace(s), Workspace::input);
+    use_copies(to, call.workspace(s), Workspace::output);
     problem.operation = operation;
     problem.rank = s.rank;
     problem.size = s.size;
