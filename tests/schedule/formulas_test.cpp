@@ -51,6 +51,7 @@ N doubling(N p) {
     return sum;
 }
 N all_pairs(N p) { return p * (p - 1); }
+N both_sides(N p) { return p > 1 ? 2 * p : 0; }
 N others(N p) { return p - 1; }
 N one(N p) { return p > 1; }
 N two(N p) { return p > 1 ? 2 : 0; }
