@@ -55,7 +55,13 @@ public:
     void repeat(Again&& again) { persistent_->again = std::forward<Again>(again); }
     // For that, since the program may free its own.  What MPI does not look at may be anything.
     MPI_Datatype kept(MPI_Datatype handle, bool significant) {
-        return significant ? persistent_->kept(datatype(handle))->handle : handle;
+        const Datatype* const d = significant ? datatype(handle) : nullptr;
+        return d ? persistent_->kept(d)->handle : handle;
+    }
+    template <class Count>
+    std::vector<Count> kept_of_neighbors(const Count* list, bool targets) {
+        const Neighborhood& n = *persistent_->serving->neighborhood;
+        return {list, list + (targets ? n.targets : n.sources).size()};
     }
     template <class Count>
     std::vector<Count> kept(const Count* of_each_rank) {
@@ -81,6 +87,14 @@ public:
     void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (begun_) [[unlikely]] return begin(d.plan, input, output, combiner);
         s.run(d, input, output, combiner);
+    }
+
+    // The same by a plan of this call's own, which lives as long as it is under way.
+    Plan& own_plan() { return begun_->plan; }
+    template <class Finish>
+    void run(Serving&, const Plan& plan, const void* input, void* output, Finish&& finish) {
+        begun_->finish = std::forward<Finish>(finish);
+        begin(plan, input, output, nullptr);
     }
 
     // For the MPI library, because ...

@@ -107,9 +107,27 @@ bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side&
 // The group, if all ranks may be served; they find the same.
 const Neighborhood* neighborhood(Call& call, Serving* s) {
     if (!s) return nullptr;
+#if defined(OPEN_MPI)
+    // Open MPI 5.0.11 pairs them in one way in the blocking ones, in another in these.
+    if (s->neighborhood && s->neighborhood->several_edges && call.starts()) {
+        call.pass(Reason::pairing);
+        return nullptr;
+    }
+#endif
     if (s->neighborhood) return s->neighborhood.get();
     call.pass(s->on_one_node() ? Reason::arguments : Reason::several_nodes);
     return nullptr;
+}
+
+// A plan that is in use must not give way to others: each has its own.
+void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
+    auto& [from, to, problem] = sides;
+    Plan& plan = call.own_plan();
+    if (!plan.algorithm) s.group().plan_neighbors(*d.algorithm, problem, s.neighborhood->most, plan);
+    if (to.packed) return call.run(s, plan, from.bytes, to.bytes, [] {});
+    for (Elements& e : to.blocks)
+        if (e.datatype) e.datatype = call.kept(e.datatype);
+    call.run(s, plan, from.bytes, to.bytes, [to = to] { unpack_all(to.blocks, to.places, to.bytes); });
 }
 
 const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
@@ -129,6 +147,10 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     problem.parameters = d.parameters;
     if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
+    if (call.starts()) {
+        start(call, s, d, sides);
+        return &d;
+    }
     const Plan& plan = s.neighbor_plan(d, problem);
     s.last(operation) = {.decision = &d, .plan = &plan};
     s.group().run(plan, from.bytes, to.bytes, nullptr);

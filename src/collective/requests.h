@@ -38,6 +38,7 @@ struct Started : Run {
     std::shared_ptr<Serving> serving;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
+    Plan plan;                     // where its decision has none
     std::function<void()> finish;  // by a thread of the program's; may be empty
 
 protected:

@@ -137,7 +137,8 @@ def is_served(f, leave):
                        if p.type == "MPI_Datatype")
         # Programs give back arrays of counts after the initialisation.
         arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
-        kept += "".join(f", {a} = call.kept({a})" for a in arrays)
+        kept += "".join(f", {a} = call.kept_of_neighbors({a}, {str(a[0] == 's').lower()})" if f.neighbors else
+                        f", {a} = call.kept({a})" for a in arrays)
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]

@@ -177,6 +177,15 @@ static void check_job(struct job *j, int code) {
     }
 }
 
+// Open MPI 5.0.11's non-blocking and persistent ones do not know the exception either.
+static bool defective(const struct topology *t) {
+#ifdef OPEN_MPI
+    for (int i = 0; i < t->in && t->grid; i += 2)
+        if (t->sources[i] == t->sources[i + 1] && t->sources[i] != MPI_PROC_NULL) return wrong_in_mpi(true);
+#endif
+    return wrong_in_mpi(!t);
+}
+
 static void test_topology(struct topology *t) {
     static unsigned calls;
     static const MPI_Count lengths[] = {3, 12, 48, 3000, 24000}, quick_lengths[] = {12, 24000};
@@ -184,7 +193,7 @@ static void test_topology(struct topology *t) {
     must(MPI_Allgather(&t->out, 1, MPI_INT, t->all_out, 1, MPI_INT, t->scope.comm), "MPI_Allgather");
     must(MPI_Allgather(t->targets, MOST, MPI_INT, t->all_targets, MOST, MPI_INT, t->scope.comm), "MPI_Allgather");
     for (enum operation o = 0; o < OPERATIONS; ++o) {
-        if (!wanted(names[o])) continue;
+        if (!wanted(names[o]) || (o >= ALLTOALL && defective(t))) continue;
         for (int l = 0; l < (quick ? 2 : 5); ++l) {
             struct job jobs[BACK_TO_BACK];
             int code[BACK_TO_BACK];
