@@ -183,7 +183,8 @@ static bool defective(const struct topology *t) {
     for (int i = 0; i < t->in && t->grid; i += 2)
         if (t->sources[i] == t->sources[i + 1] && t->sources[i] != MPI_PROC_NULL) return wrong_in_mpi(true);
 #endif
-    return wrong_in_mpi(!t);
+    (void)t;
+    return false;
 }
 
 static void test_topology(struct topology *t) {
