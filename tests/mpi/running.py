@@ -192,7 +192,8 @@ def operations():
 
 
 # What the rules leave to some MPIs, for runs in which all is to be served.
-ALL_SERVED = {"ALGORITHM": "alltoallv:all-write-all"}
+ALL_SERVED = {"ALGORITHM": "alltoallv:all-write-all,neighbor_allgather:all-read-all,"
+                           "neighbor_alltoall:all-write-all,neighbor_alltoallv:all-write-all"}
 
 
 # Functions that another operation serves.
