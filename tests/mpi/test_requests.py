@@ -45,7 +45,7 @@ def test_an_active_request_is_freed(mpi, fanlight_only):
                                     (MPICH, 3, {"SINGLE_COPY": "off", "PIECE": "4K"})], ids=str)
 def test_every_collective_as_a_non_blocking_one(mpi, ranks, settings, plain):
     # --plain leaves out what the MPI libraries do wrong: the program's operators stay with them.
-    result = run(mpi, ranks, "collectives --quick --plain", settings, preload=not plain,
+    result = run(mpi, ranks, "collectives --quick --plain", running.ALL_SERVED | settings, preload=not plain,
                  preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
     if not plain:
         for operation in set(running.operations()) - NOT_STARTED:
