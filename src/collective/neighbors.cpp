@@ -175,7 +175,7 @@ void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Dataty
     const auto plain = [](const Side& side) {
         return std::all_of(side.blocks.begin(), side.blocks.end(), [](const Elements& e) { return !e.datatype || (e.datatype->named() && e.datatype->packed); });
     };
-    if (!plain(from) || !plain(to)) return;
+    if (!last.plan || !plain(from) || !plain(to)) return;  // those that are started have plans of their own
     last.count = send_count;
     last.datatype = send_type;
     last.other_count = receive_count;

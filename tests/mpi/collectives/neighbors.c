@@ -84,7 +84,8 @@ static void make_side(const struct job *j, struct side *s, bool sends) {
     const struct topology *t = j->topology;
     const bool one = sends && j->operation <= ALLGATHERV, each = j->operation == ALLTOALLW;
     const bool v = !one && (each || j->operation == ALLGATHERV || j->operation == ALLTOALLV);
-    const int turn = t->scope.rank + (int)j->call + !sends;
+    const int round = (int)j->call / BACK_TO_BACK;  // the same datatypes in calls back to back
+    const int turn = t->scope.rank + round + (!sends && round % 2);
     s->places = sends ? t->out : t->in;
     const int *neighbours = sends ? t->targets : t->sources;
     MPI_Aint at = v ? 48 : 0;
