@@ -75,6 +75,8 @@ Problem make_problem(std::string_view operation, int size, int rank, int root, s
             p.blocks.push_back({offset, length});
             offset += length;
         }
+    } else if (family_of(p.operation) == Family::neighbors && block_bytes.empty()) {
+        set_ring(p, bytes);
     } else if (!block_bytes.empty()) {
         throw std::invalid_argument("blocks: only for operations with blocks of different lengths");
     }

@@ -303,6 +303,75 @@ module fanlight
             integer(c_int), value :: comm
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_alltoallw
+        subroutine fanlight_neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, ierror) bind(C, name='fanlight_neighbor_allgather_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in) :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*) :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_allgather
+        subroutine fanlight_neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, ierror) &
+            bind(C, name='fanlight_neighbor_allgatherv_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in) :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*) :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: displs(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_allgatherv
+        subroutine fanlight_neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, ierror) bind(C, name='fanlight_neighbor_alltoall_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in) :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*) :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_alltoall
+        subroutine fanlight_neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, ierror) &
+            bind(C, name='fanlight_neighbor_alltoallv_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in) :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*)
+            integer(c_int), intent(in) :: sdispls(*)
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*) :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: rdispls(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_alltoallv
         subroutine fanlight_ibarrier(comm, request, ierror) &
             bind(C, name='fanlight_ibarrier_f')
             import :: c_int
@@ -588,6 +657,81 @@ module fanlight
             integer(c_int), intent(out) :: request
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_ialltoallw
+        subroutine fanlight_ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, request, ierror) &
+            bind(C, name='fanlight_ineighbor_allgather_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_ineighbor_allgather
+        subroutine fanlight_ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, request, ierror) &
+            bind(C, name='fanlight_ineighbor_allgatherv_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: displs(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_ineighbor_allgatherv
+        subroutine fanlight_ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, request, ierror) &
+            bind(C, name='fanlight_ineighbor_alltoall_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_ineighbor_alltoall
+        subroutine fanlight_ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, request, ierror) &
+            bind(C, name='fanlight_ineighbor_alltoallv_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*)
+            integer(c_int), intent(in) :: sdispls(*)
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: rdispls(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_ineighbor_alltoallv
         subroutine fanlight_barrier_init(comm, info, request, ierror) &
             bind(C, name='fanlight_barrier_init_f')
             import :: c_int
@@ -894,6 +1038,85 @@ module fanlight
             integer(c_int), intent(out) :: request
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_alltoallw_init
+        subroutine fanlight_neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, info, request, ierror) &
+            bind(C, name='fanlight_neighbor_allgather_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_allgather_init
+        subroutine fanlight_neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcounts, displs, recvtype, comm, info, request, ierror) &
+            bind(C, name='fanlight_neighbor_allgatherv_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: displs(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_allgatherv_init
+        subroutine fanlight_neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, &
+            recvcount, recvtype, comm, info, request, ierror) &
+            bind(C, name='fanlight_neighbor_alltoall_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), value :: sendcount
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), value :: recvcount
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_alltoall_init
+        subroutine fanlight_neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, &
+            recvbuf, recvcounts, rdispls, recvtype, comm, info, request, ierror) &
+            bind(C, name='fanlight_neighbor_alltoallv_init_f')
+            import :: c_int
+            !GCC$ attributes no_arg_check :: sendbuf
+            !DIR$ ignore_tkr sendbuf
+            type(*), dimension(*), intent(in), asynchronous, target :: sendbuf
+            integer(c_int), intent(in) :: sendcounts(*)
+            integer(c_int), intent(in) :: sdispls(*)
+            integer(c_int), value :: sendtype
+            !GCC$ attributes no_arg_check :: recvbuf
+            !DIR$ ignore_tkr recvbuf
+            type(*), dimension(*), asynchronous, target :: recvbuf
+            integer(c_int), intent(in) :: recvcounts(*)
+            integer(c_int), intent(in) :: rdispls(*)
+            integer(c_int), value :: recvtype
+            integer(c_int), value :: comm
+            integer(c_int), value :: info
+            integer(c_int), intent(out) :: request
+            integer(c_int), optional, intent(out) :: ierror
+        end subroutine fanlight_neighbor_alltoallv_init
     end interface
 
 contains

@@ -55,7 +55,13 @@ public:
     void repeat(Again&& again) { persistent_->again = std::forward<Again>(again); }
     // For that, since the program may free its own.  What MPI does not look at may be anything.
     MPI_Datatype kept(MPI_Datatype handle, bool significant) {
-        return significant ? persistent_->kept(datatype(handle))->handle : handle;
+        const Datatype* const d = significant ? datatype(handle) : nullptr;
+        return d ? persistent_->kept(d)->handle : handle;
+    }
+    template <class Count>
+    std::vector<Count> kept_of_neighbors(const Count* list, bool targets) {
+        const Neighborhood& n = *persistent_->serving->neighborhood;
+        return {list, list + (targets ? n.targets : n.sources).size()};
     }
     template <class T>
     std::vector<T> kept(const T* of_each_rank, bool significant) {
@@ -104,6 +110,13 @@ public:
         if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
         s.run_alltoallv(d, problem, input, output);
         finish();
+    }
+    // The same by a plan of this call's own, which lives as long as it is under way.
+    Plan& own_plan() { return begun_->own_plan; }
+    template <class Finish>
+    void run(Serving&, const Plan& plan, const void* input, void* output, Finish&& finish) {
+        begun_->finish = std::forward<Finish>(finish);
+        begin(plan, input, output, nullptr);
     }
 
     // For the MPI library, because ...

@@ -57,6 +57,7 @@ Serving* Communicator::count(Reason& reason) {
             static std::atomic<std::uint64_t> number{0};
             served_since_ = ++number;
             reason_ = Reason::none;
+            if (serving_->on_one_node()) serving_->neighborhood = Neighborhood::of(handle_, rank_);
         }
     }
     if (serving_) {
@@ -64,6 +65,7 @@ Serving* Communicator::count(Reason& reason) {
             starts_left_ = -1;
             starting_ = by_selector(
                 activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::many, why_not_starting_));
+            if (starting_) starting_->neighborhood = serving_->neighborhood;
         }
         return ready_ = serving_.get();
     }
@@ -98,6 +100,7 @@ std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
         return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
     std::shared_ptr<Serving> made =
         by_selector(activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::one, reason));
+    if (made) made->neighborhood = serving_->neighborhood;
     if (made && initialised_.size() < 64) initialised_.push_back(made);
     return made;
 }

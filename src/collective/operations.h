@@ -44,6 +44,21 @@ const Decision* alltoallv(Call&, const void* send, const C* send_counts, const D
 template <class C, class D>
 const Decision* alltoallw(Call&, const void* send, const C* send_counts, const D* send_displacements, const MPI_Datatype* send_types,
                           void* receive, const C* receive_counts, const D* receive_displacements, const MPI_Datatype* receive_types);
+// Neighborhoods.
+const Decision* neighbor_allgather(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                   void* receive, MPI_Count receive_count, MPI_Datatype receive_type);
+const Decision* neighbor_alltoall(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                  void* receive, MPI_Count receive_count, MPI_Datatype receive_type);
+template <class C, class D>
+const Decision* neighbor_allgatherv(Call&, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                    void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type);
+template <class C, class D>
+const Decision* neighbor_alltoallv(Call&, const void* send, const C* send_counts, const D* send_displacements, MPI_Datatype send_type,
+                                   void* receive, const C* receive_counts, const D* receive_displacements, MPI_Datatype receive_type);
+template <class C>
+const Decision* neighbor_alltoallw(Call&, const void* send, const C* send_counts, const MPI_Aint* send_displacements, const MPI_Datatype* send_types,
+                                   void* receive, const C* receive_counts, const MPI_Aint* receive_displacements, const MPI_Datatype* receive_types);
+
 template <class C>
 const Decision* reduce_scatter(Call&, const void* send, void* receive, const C* receive_counts, MPI_Datatype, MPI_Op);
 

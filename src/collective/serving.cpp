@@ -18,7 +18,7 @@ namespace fanlight {
 namespace {
 
 // A program whose messages have ever new lengths must not fill the memory with plans.
-constexpr std::size_t decisions_kept = 1024, recent_kept = 512;
+constexpr std::size_t decisions_kept = 1024, recent_kept = 512, neighbor_plans_kept = 16;
 
 void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     p.operation = kind.operation;
@@ -183,7 +183,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
     decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
-    const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
+    const bool neighbors = family_of(kind.operation) == Family::neighbors;
+    const bool lengths_are_unknown = neighbors || (family_of(kind.operation) == Family::blocks_v && kind.blocks.empty());
     if (total_bytes(problem) == 0 && kind.operation != Operation::barrier && !lengths_are_unknown) {
         decision.reason = Reason::no_bytes;
         return;
@@ -202,7 +203,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
     const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv ||
-                                kind.operation == Operation::allgatherv_any;
+                                kind.operation == Operation::allgatherv_any || neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
@@ -262,6 +263,20 @@ Plan Serving::plan_in_node(const Problem& problem) const {
                                : problem.operation == Operation::scatterv ? "root-writes-all"
                                                                           : "binomial";
     return group.plan(*find_algorithm(problem.operation, always), problem);
+}
+
+const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
+    for (const auto& known : neighbor_plans_)
+        if (known->algorithm == d.algorithm && known->edges == problem.edges) return known->plan;
+    const std::size_t place = neighbor_plans_made_++ % neighbor_plans_kept;
+    if (place == neighbor_plans_.size()) neighbor_plans_.push_back(std::make_unique<NeighborPlan>());
+    NeighborPlan& made = *neighbor_plans_[place];
+    for (LastCall& call : last_)
+        if (call.plan == &made.plan) call = {};
+    made.algorithm = d.algorithm;
+    made.edges = problem.edges;
+    group().plan_neighbors(*d.algorithm, problem, neighborhood->most, made.plan);
+    return made.plan;
 }
 
 void Serving::run_rooted_v(const Decision& d, const Problem& problem, const void* input, void* output) {

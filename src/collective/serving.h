@@ -10,6 +10,7 @@
 
 #include "algorithms/registry.h"
 #include "collective/mpi_header.h"
+#include "collective/neighborhood.h"
 #include "collective/reason.h"
 #include "collective/workspace.h"
 #include "execute/composition.h"
@@ -60,6 +61,7 @@ struct LastCall {
     MPI_Op op{};
     int root = -1;
     Combiner combiner{};
+    const Plan* plan = nullptr;  // neighborhoods, whose decisions have none
     // allgatherv, reduce_scatter: what the arrays were.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
 };
@@ -113,6 +115,9 @@ public:
         shared_->group.run_alltoallv(*d.algorithm, p, input, output);
     }
 
+    // Of a neighborhood with these edges; lives as long as a LastCall that names it.
+    const Plan& neighbor_plan(const Decision&, const Problem&);
+
     // Of a communicator of one node.
     Group& group() { return shared_->group; }
     bool on_one_node() const { return map_.nodes() == 1; }
@@ -132,6 +137,7 @@ public:
     const int rank, size;
     bool shared_memory_alone = false;  // what would go another way is the MPI library's
     std::atomic<int> under_way{0};     // operations that use its decisions' plans
+    std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology, or several nodes
 
 private:
     void make(const Kind&, Decision&);
@@ -146,6 +152,12 @@ private:
         std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> all;
         std::vector<Recent> recent;  // allgatherv's by their hash; empty until the first
     };
+    // neighborhoods: the plans of the last calls, found by their edges.
+    struct NeighborPlan {
+        const Algorithm* algorithm = nullptr;
+        std::vector<Edge> edges;
+        Plan plan;
+    };
     Plan plan_in_node(const Problem&) const;
     RemoteGroup& remote(Transport);
 
@@ -156,6 +168,8 @@ private:
     Decisions* now_;
     Problem problem_;             // of the decision that is made; its memory is used again
     std::vector<LastCall> last_;
+    std::vector<std::unique_ptr<NeighborPlan>> neighbor_plans_;
+    std::size_t neighbor_plans_made_ = 0;
 };
 
 // One for each text of fanlight_set_algorithm, kept for ever; the empty one is the rules' own.

@@ -170,6 +170,29 @@ Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
     return result;
 }
 
+namespace {
+
+std::size_t whole_lines(std::size_t bytes) { return bytes / 64 * 64; }
+
+}  // namespace
+
+std::size_t Group::neighbor_piece(std::size_t most) const {
+    return whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1) / static_cast<std::size_t>(lanes_.depth()));
+}
+
+void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, std::size_t most, Plan& plan) const {
+    Problem p = problem;
+    BindOptions options = options_;
+    // Where what is long is copied once, the rest of all edges finds room as it is.
+    if (single_copy_) {
+        options.single_copy_from = std::min(options.single_copy_from, whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1)));
+    } else {
+        const std::size_t piece = neighbor_piece(most), asked = p.parameters.piece ? p.parameters.piece : config().piece;
+        p.parameters.piece = asked ? std::min(asked, piece) : piece;
+    }
+    plan_pieces(algorithm, p, {0, false}, options, plan);
+}
+
 // --- running ---------------------------------------------------------------------------
 
 void Group::meet() {

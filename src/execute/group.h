@@ -54,7 +54,8 @@ public:
     // Quick enough to be made for a single call (about a microsecond for a few ranks).
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
-    // For gatherv and scatterv use run_rooted_v, for alltoallv run_alltoallv.
+    // For gatherv and scatterv use run_rooted_v, for alltoallv run_alltoallv, for neighborhoods
+    // plan_neighbors.
     Plan plan(const Algorithm&, const Problem&) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&) const;
@@ -76,6 +77,13 @@ public:
     // know: what is long is copied once, and the rest finds room.  Only where single_copy(), and
     // without pieces of a wanted length.
     void plan_whole(const Algorithm&, const Problem&, Plan&) const;
+    // A neighborhood's, whose rank knows its own edges alone; `most` are those of the rank that has
+    // the most, those that come to it and those that leave it counted apart.  What is copied once,
+    // and how long the pieces of the rest are, follows from `most`, and all pieces are one operation,
+    // so that there is nothing to agree on.  A piece of no bytes: no room for so many edges without
+    // single copy.
+    std::size_t neighbor_piece(std::size_t most) const;
+    void plan_neighbors(const Algorithm&, const Problem&, std::size_t most, Plan&) const;
 
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.

@@ -201,6 +201,7 @@ private:
     void put(const Step& s) {
         if (s.bit) return bit(BoundKind::set_bit, s, s.peer, rank_);
         const std::size_t j = puts_[s.peer]++;
+        if (j + 1 >= std::size_t{1} << name_bits) throw std::logic_error("more puts to one rank than flags can name");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
         b.cell = lanes_.put_cell(rank_, s.peer, j);
@@ -310,10 +311,13 @@ std::size_t total_bytes(const Problem& p) {
         case Family::signal: return 0;
         case Family::vector: return p.bytes;
         case Family::blocks: return p.bytes * static_cast<std::size_t>(p.size);
-        case Family::blocks_v: break;
+        case Family::blocks_v:
+        case Family::neighbors: break;
     }
     std::size_t total = 0;
     for (const Block& b : p.blocks) total += b.bytes;
+    for (const Edge& e : p.edges)
+        if (e.to == p.rank) total += e.bytes;
     return total;
 }
 

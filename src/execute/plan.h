@@ -102,7 +102,7 @@ Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);
 // The longest block or the vector: what is cut into pieces.
 std::size_t length_of(const Problem&);
 // The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv,
-// scatterv and alltoallv (what this rank receives).
+// scatterv, alltoallv and neighborhoods (what this rank receives).
 std::size_t total_bytes(const Problem&);
 
 }  // namespace fanlight

@@ -6,6 +6,7 @@
 
 #include "collective/communicator.h"
 #include "collective/library.h"
+#include "collective/neighborhood.h"
 #include "collective/requests.h"
 
 #if defined(OPEN_MPI)
@@ -54,6 +55,13 @@ std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, const
     if (!known || known->reason() == Reason::intercommunicator || buffer == MPI_IN_PLACE) return {};
     std::vector<MPI_Datatype> all;
     for (int r = 0; r < known->size(); ++r) all.push_back(datatype(f + r));
+    return all;
+}
+std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets, const MPI_Fint* comm) {
+    if (!communicators::find(communicator(comm))) return {};
+    const Places places = places_of_neighbors(communicator(comm));
+    std::vector<MPI_Datatype> all;
+    for (int i = 0; i < (targets ? places.targets : places.sources); ++i) all.push_back(datatype(f + i));
     return all;
 }
 MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }

@@ -65,6 +65,10 @@ class Function:
         return self.kind in ("served", "started", "initialised", "counted")
 
     @property
+    def neighbors(self):
+        return self.blocking.startswith("neighbor_")
+
+    @property
     def has_large(self):
         return any("COUNT" in p.type for p in self.parameters)
 
@@ -100,6 +104,9 @@ def bytes_expression(f):
             return buffer, f"fanlight::bytes_of({buffer}, {count}, {datatype})"
         if f.has(count + "s"):
             # Arrays are significant where the buffer is: not on every rank of scatterv, gatherv.
+            if f.neighbors:
+                places = f"fanlight::places_of_neighbors(comm).{'targets' if count == 'sendcount' else 'sources'}"
+                return buffer, f"fanlight::bytes_of_list({places}, {buffer}, {count}s, {datatype})"
             return None if f.has("root") else (buffer, f"fanlight::bytes_of_all(comm, {buffer}, {count}s, {datatype})")
         return None
 
@@ -151,7 +158,8 @@ def is_served(f, leave):
                        if p.type == "MPI_Datatype")
         # Programs give back arrays of counts after the initialisation.
         arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
-        kept += "".join(f", {a} = call.kept({a}, {significant(f, a)})" for a in arrays)
+        kept += "".join(f", {a} = call.kept_of_neighbors({a}, {str(a[0] == 's').lower()})" if f.neighbors else
+                        f", {a} = call.kept({a}, {significant(f, a)})" for a in arrays)
         types = [p.name for p in f.parameters if p.type == "const MPI_Datatype"]
         kept += "".join(f", {t} = call.kept_types({t}, {t.replace('types', 'counts')}, {significant(f, t)})" for t in types)
         arrays += types
@@ -261,7 +269,7 @@ def fortran_wrapper(f, names_of):
     for p in f.parameters:
         passed.append(f"f_{p.name}")
         is_buffer = p.type in ("void *", "const void *")
-        declaration.append(f"{'void' if is_buffer else 'MPI_Fint'} *f_{p.name}")
+        declaration.append(f"{'void' if is_buffer else 'MPI_Aint' if p.type == 'const MPI_Aint' else 'MPI_Fint'} *f_{p.name}")
         if is_buffer:
             conversions.append(f"{p.type}{p.name} = fanlight::fortran::buffer(f_{p.name});")
         elif p.type in ("MPI_Comm", "MPI_Datatype", "MPI_Op"):
@@ -269,10 +277,15 @@ def fortran_wrapper(f, names_of):
             conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
         elif p.type == "const MPI_Datatype":
             buffer = p.name.replace("types", "buf")
-            conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::datatypes(f_{p.name}, {buffer}, f_comm);")
+            of = f"datatypes(f_{p.name}, {buffer}, f_comm)"
+            if f.neighbors:
+                of = f"datatypes_of_neighbors(f_{p.name}, {str(p.name == 'sendtypes').lower()}, f_comm)"
+            conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::{of};")
             conversions.append(f"const MPI_Datatype *{p.name} = of_{p.name}.data();")
         elif p.type in ("const COUNT", "const DISPL"):
             conversions.append(f"const int *{p.name} = f_{p.name};")
+        elif p.type == "const MPI_Aint":
+            conversions.append(f"const MPI_Aint *{p.name} = f_{p.name};")
         elif p.type == "MPI_Info":
             conversions.append(f"MPI_Info {p.name} = MPI_INFO_NULL;  // none says anything to us")
         elif p.type in ("COUNT", "int"):

@@ -7,6 +7,7 @@
 #include "collective/finalize.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
+#include "collective/neighborhood.h"
 #include "collective/operations.h"
 #include "collective/requests.h"
 #include "fanlight/collectives.h"
@@ -17,14 +18,18 @@ namespace fanlight {
 
 // The bytes of all blocks of an array of counts, for the report.
 template <class C>
-std::size_t bytes_of_all(MPI_Comm comm, const void* buffer, const C* counts, MPI_Datatype datatype) {
+std::size_t bytes_of_list(int size, const void* buffer, const C* counts, MPI_Datatype datatype) {
     if (buffer == MPI_IN_PLACE || !counts) return 0;
-    int inter = 0, size = 0;
-    mpi().Comm_test_inter(comm, &inter);
-    if (inter || mpi().Comm_size(comm, &size) != MPI_SUCCESS) return 0;
     MPI_Count total = 0;
     for (int r = 0; r < size; ++r) total += counts[r];
     return bytes_of(buffer, total, datatype);
+}
+template <class C>
+std::size_t bytes_of_all(MPI_Comm comm, const void* buffer, const C* counts, MPI_Datatype datatype) {
+    int inter = 0, size = 0;
+    mpi().Comm_test_inter(comm, &inter);
+    if (inter || mpi().Comm_size(comm, &size) != MPI_SUCCESS) return 0;
+    return bytes_of_list(size, buffer, counts, datatype);
 }
 
 }  // namespace fanlight

@@ -1,5 +1,7 @@
 #include "schedule/all_ranks.h"
 
+#include <utility>
+
 namespace fanlight {
 
 Problem problem_at(const Problem& whole, int rank) {
@@ -18,6 +20,15 @@ Problem problem_at(const Problem& whole, int rank) {
         };
         problem.sends = list(whole.sends);
         problem.blocks = list(whole.blocks);
+    }
+    if (family_of(whole.operation) == Family::neighbors) {
+        problem.edges.clear();
+        for (Edge e : whole.edges) {
+            if (e.from != rank && e.to != rank) continue;
+            if (e.from != rank && whole.operation == Operation::neighbor_alltoallv) e.sent = 0;
+            if (e.to != rank) e.taken = 0;
+            problem.edges.push_back(e);
+        }
     }
     return problem;
 }
@@ -43,6 +54,23 @@ void lay_side_by_side(Problem& whole) {
         b.offset = offset;
         offset += b.bytes;
     }
+}
+
+void set_edges(Problem& whole, std::vector<Edge> edges, std::size_t gap) {
+    std::vector<std::size_t> sent(static_cast<std::size_t>(whole.size), 0), taken = sent;
+    for (Edge& e : edges) {
+        if (whole.operation != Operation::neighbor_allgather)
+            e.sent = std::exchange(sent[static_cast<std::size_t>(e.from)], sent[static_cast<std::size_t>(e.from)] + e.bytes + gap);
+        e.taken = std::exchange(taken[static_cast<std::size_t>(e.to)], taken[static_cast<std::size_t>(e.to)] + e.bytes + gap);
+    }
+    whole.edges = std::move(edges);
+}
+
+void set_ring(Problem& whole, std::size_t bytes) {
+    std::vector<Edge> edges;
+    for (int r = 0; r < whole.size; ++r)
+        for (int step : {whole.size - 1, 1}) edges.push_back({.from = r, .to = (r + step) % whole.size, .bytes = bytes});
+    set_edges(whole, std::move(edges));
 }
 
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole) {

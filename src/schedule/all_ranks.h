@@ -12,7 +12,7 @@ namespace fanlight {
 
 // The problem as this rank knows it.  `whole` is the problem as the root knows it: for
 // gatherv and scatterv every block; a rank that is not the root keeps its own length alone.  For
-// alltoallv a rank keeps its own two lists.
+// alltoallv a rank keeps its own two lists, of a neighborhood its own edges.
 Problem problem_at(const Problem& whole, int rank);
 
 // An alltoallv as a whole: what rank r has for rank s are lengths[r * size + s] bytes; the blocks
@@ -21,6 +21,12 @@ void set_exchange(Problem& whole, std::span<const std::size_t> lengths, std::siz
 
 // The same lengths, one behind the other in rank order.
 void lay_side_by_side(Problem& whole);
+
+// A neighborhood as a whole, of edges whose ends and lengths are given: blocks lie `gap` bytes apart
+// at both ends, in the order of the edges.  Of neighbor_allgather a rank has one block.
+void set_edges(Problem& whole, std::vector<Edge> edges, std::size_t gap = 0);
+// Everybody's neighbours are the ranks before and behind it, as in a periodic grid of one dimension.
+void set_ring(Problem& whole, std::size_t bytes);
 
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole);
 

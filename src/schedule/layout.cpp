@@ -48,6 +48,28 @@ Ranges all_blocks(const Problem& whole) {
 
 Ranges own_block(const Problem& whole, int rank) { return vector_of(whole.block(rank).bytes); }
 
+// The ranges of the edges' blocks at this rank.
+Ranges sent_blocks(const Problem& whole, int rank) {
+    std::vector<Block> blocks;
+    for (const Edge& e : whole.edges)
+        if (e.from == rank) blocks.push_back({e.sent, e.bytes});
+    return all_blocks(blocks);
+}
+Ranges taken_blocks(const Problem& whole, int rank) {
+    std::vector<Block> blocks;
+    for (const Edge& e : whole.edges)
+        if (e.to == rank) blocks.push_back({e.taken, e.bytes});
+    return all_blocks(blocks);
+}
+
+// From the first byte to the last: what lies between blocks may be read along with them.
+Ranges with_gaps(const Ranges& ranges) {
+    if (ranges.empty()) return {};
+    return {{ranges.front().begin, ranges.back().end}};
+}
+
+bool is_rank(const Problem& whole, int r) { return r >= 0 && r < whole.size; }
+
 Range range_of(const Block& b) { return {b.offset, b.offset + b.bytes}; }
 
 }  // namespace
@@ -79,6 +101,11 @@ Ranges bytes_of_input(const Problem& whole, int rank) {
             return all_blocks(whole);
         case Operation::alltoallv:
             return all_blocks(list_of(whole, whole.sends, rank));
+        case Operation::neighbor_allgather:
+        case Operation::neighbor_alltoallv:
+            return sent_blocks(whole, rank);
+        case Operation::neighbor_alltoall:
+            return with_gaps(sent_blocks(whole, rank));
     }
     return {};
 }
@@ -111,11 +138,19 @@ Ranges bytes_of_output(const Problem& whole, int rank) {
             return own_block(whole, rank);
         case Operation::alltoallv:
             return all_blocks(list_of(whole, whole.blocks, rank));
+        case Operation::neighbor_allgather:
+        case Operation::neighbor_alltoall:
+        case Operation::neighbor_alltoallv:
+            return taken_blocks(whole, rank);
     }
     return {};
 }
 
 std::string fault_of_blocks(const Problem& whole) {
+    for (const Edge& e : whole.edges)
+        if (!is_rank(whole, e.from) || !is_rank(whole, e.to))
+            return "the problem has an edge from rank " + std::to_string(e.from) + " to rank " +
+                   std::to_string(e.to) + " for " + std::to_string(whole.size) + " ranks";
     const bool exchange = whole.operation == Operation::alltoallv;
     const std::size_t lists = exchange ? ranks(whole) : 1;
     const auto wrong_number = [&](const std::vector<Block>& blocks) {
@@ -198,6 +233,12 @@ std::vector<Expected> expected_output(const Problem& whole, int rank) {
             }
             break;
         }
+        case Operation::neighbor_allgather:
+        case Operation::neighbor_alltoall:
+        case Operation::neighbor_alltoallv:
+            for (const Edge& e : whole.edges)
+                if (e.to == rank) result.push_back({{e.taken, e.taken + e.bytes}, e.from, e.from + 1, e.sent});
+            break;
         case Operation::reduce_scatter_block:
         case Operation::reduce_scatter:
             result.push_back({{0, whole.block(rank).bytes}, 0, size, whole.block(rank).offset});

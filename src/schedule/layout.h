@@ -20,7 +20,8 @@ struct Range {
 using Ranges = std::vector<Range>;
 
 // What is wrong with the problem's blocks themselves; empty if nothing is: there must be one for
-// each rank, and for alltoallv what a rank sends must be as long as what its peer receives.
+// each rank, for alltoallv what a rank sends must be as long as what its peer receives, and a
+// neighborhood's edges must lie between its ranks.
 std::string fault_of_blocks(const Problem& whole);
 
 // The bytes that this rank may touch at all: of the output those that receive a result, so

@@ -20,6 +20,7 @@ enum class Family : std::uint8_t {
     vector,     // every buffer is one vector of `bytes` bytes
     blocks,     // one block of equal length for each rank
     blocks_v,   // one block of its own length for each rank
+    neighbors,  // a block along each edge of a graph
 };
 
 std::string_view to_string(Operation);
@@ -36,6 +37,15 @@ struct Block {
     std::size_t offset = 0;  // bytes from the start of the buffer that holds all ranks' blocks
     std::size_t bytes = 0;
     friend bool operator==(const Block&, const Block&) = default;
+};
+
+// What goes from one rank's input to another's output, or to its own, in a neighborhood.
+struct Edge {
+    int from = 0, to = 0;
+    std::size_t bytes = 0;
+    std::size_t sent = 0;   // offset in the input of `from`
+    std::size_t taken = 0;  // offset in the output of `to`
+    friend bool operator==(const Edge&, const Edge&) = default;
 };
 
 // Selectable parameters of algorithms (parameters.def); 0 means the algorithm's own default.
@@ -67,6 +77,10 @@ struct Problem {
     // the output.  A rank knows its own lists alone; the problem as a whole, from which those of
     // the ranks are taken (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
     std::vector<Block> sends;
+    // neighbors: the edges, those between the same two ranks in the same order at both.  A rank
+    // knows its own alone, and of those that come to it `sent` only where all blocks have the same
+    // length, of those that leave it never `taken`; the problem as a whole has all.
+    std::vector<Edge> edges;
     // Bytes of one element of a reduction: ranges that are combined are multiples of it.
     std::size_t element = 1;
     bool commutative = true;

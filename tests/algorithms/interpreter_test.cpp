@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../schedule/graphs.h"
 #include "algorithms/registry.h"
 #include "schedule/all_ranks.h"
 
@@ -271,6 +272,13 @@ Bytes expected(const Problem& p, int rank, std::size_t extent) {
                     out[to.offset + i] = sum(r, r + 1, from.offset + i);
             }
             break;
+        case Operation::neighbor_allgather:
+        case Operation::neighbor_alltoall:
+        case Operation::neighbor_alltoallv:
+            for (const Edge& e : p.edges)
+                for (std::size_t i = 0; i < e.bytes && e.to == rank; ++i)
+                    out[e.taken + i] = sum(e.from, e.from + 1, e.sent + i);
+            break;
     }
     return out;
 }
@@ -286,6 +294,11 @@ Problem as_seen_by(int rank, Problem p) {
     if (p.operation == Operation::alltoallv)
         for (auto* list : {&p.sends, &p.blocks})
             *list = {list->begin() + rank * p.size, list->begin() + (rank + 1) * p.size};
+    std::erase_if(p.edges, [&](const Edge& e) { return e.from != rank && e.to != rank; });
+    for (Edge& e : p.edges) {
+        if (e.to != rank) e.taken = 999999;
+        if (e.from != rank && p.operation == Operation::neighbor_alltoallv) e.sent = 999999;
+    }
     return p;
 }
 
@@ -303,6 +316,7 @@ std::string fault(const std::vector<Schedule>& schedules, const Problem& whole,
         extent = std::max(extent, whole.block(r).offset + whole.block(r).bytes);
     for (const auto* list : {&whole.sends, &whole.blocks})
         for (const Block& b : *list) extent = std::max(extent, b.offset + b.bytes);
+    for (const Edge& e : whole.edges) extent = std::max({extent, e.sent + e.bytes, e.taken + e.bytes});
     Machine machine(schedules, whole.element, extent, transport, seed);
     if (!machine.run()) return "deadlock";
     if (!machine.fault().empty()) return machine.fault();
@@ -351,7 +365,11 @@ TEST_P(Interpreter, computes_what_mpi_defines) {
                 const Family family = family_of(algorithm.operation);
                 if (family == Family::vector && layout.gap > 0) p.bytes = 4 * 17;
                 if (family == Family::blocks && layout.gap > 0) p.stride = p.bytes + layout.gap;
-                if (algorithm.operation == Operation::alltoallv) {
+                if (family == Family::neighbors) {
+                    const auto kind = static_cast<graphs::Kind>(size % graphs::kinds);
+                    graphs::set(p, kind, layout.bytes, layout.gap);
+                    p.parameters = {.piece = layout.gap, .minimum = 7};
+                } else if (algorithm.operation == Operation::alltoallv) {
                     std::vector<std::size_t> lengths;
                     for (int i = 0; i < size * size; ++i)
                         lengths.push_back(layout.bytes * static_cast<std::size_t>(i % 4) / 4);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "algorithms/registry.h"
+#include "schedule/all_ranks.h"
 
 namespace fanlight {
 namespace {
@@ -86,6 +87,7 @@ TEST(Registry, rows_name_the_parameters_that_their_schedules_depend_on) {
         p.bytes = 20000;
         p.parameters = parameters;
         if (family_of(a.operation) == Family::blocks_v) p.blocks.assign(8, {0, 8});
+        if (family_of(a.operation) == Family::neighbors) set_ring(p, 8);
         std::vector<std::pair<int, std::size_t>> result;
         for (p.rank = 0; p.rank < p.size; ++p.rank)
             for (const Step& s : a.schedule(p).steps) result.emplace_back(s.peer, s.from.offset);

@@ -1,11 +1,13 @@
 #include "catalogue.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
 
 #include "execute/unknown_lengths.h"
+#include "../schedule/graphs.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -69,8 +71,18 @@ struct Layout {
         for (int r = 0; r < p.size; ++r) extent = std::max(extent, p.block(r).offset + p.block(r).bytes);
         for (const auto* list : {&p.sends, &p.blocks})
             for (const Block& b : *list) extent = std::max(extent, b.offset + b.bytes);
+        for (const Edge& e : p.edges) extent = std::max({extent, e.sent + e.bytes, e.taken + e.bytes});
     }
 };
+
+// Of the rank that has the most, incoming and outgoing ones counted apart.
+std::size_t most_edges(const Problem& p) {
+    std::ptrdiff_t most = 0;
+    for (int r = 0; r < p.size; ++r)
+        most = std::max({most, std::count_if(p.edges.begin(), p.edges.end(), [r](const Edge& e) { return e.from == r; }),
+                         std::count_if(p.edges.begin(), p.edges.end(), [r](const Edge& e) { return e.to == r; })});
+    return static_cast<std::size_t>(most);
+}
 
 void put(Bytes& into, const Block& at, const Bytes& from, std::size_t from_offset) {
     if (at.bytes) std::memcpy(into.data() + at.offset, from.data() + from_offset, at.bytes);
@@ -139,6 +151,14 @@ Data data_of(const Problem& p, int call) {
             for (int r = 0; r < p.size; ++r)
                 put(expected, problem_at(p, p.rank).block(r), vector_of(r, total, call), problem_at(p, r).send(p.rank).offset);
             break;
+        case Operation::neighbor_allgather:
+        case Operation::neighbor_alltoall:
+        case Operation::neighbor_alltoallv:
+            in = vector_of(p.rank, total, call);
+            expected.assign(total, poison);
+            for (const Edge& e : p.edges)
+                if (e.to == p.rank) put(expected, {e.taken, e.bytes}, vector_of(e.from, total, call), e.sent);
+            break;
         case Operation::reduce_scatter:
         case Operation::reduce_scatter_block: {
             in = vector_of(p.rank, total, call);
@@ -165,6 +185,14 @@ static void allgatherv_any(Group& group, UnknownLengths& any, const Problem& p, 
     if (!any.complete()) group.run(group.plan(*find_algorithm(Operation::allgatherv, "all-read-all"), known), in, out, nullptr);
 }
 
+Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p) {
+    const Problem known = problem_at(p, p.rank);
+    if (family_of(p.operation) != Family::neighbors) return group.plan(algorithm, known);
+    Plan plan;
+    group.plan_neighbors(algorithm, known, most_edges(p), plan);
+    return plan;
+}
+
 std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
@@ -178,7 +206,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     Plan plan;
     if (!rooted_v && !exchange_v && !unknown) {
         try {
-            plan = group.plan(algorithm, known);
+            plan = plan_of(group, algorithm, p);
         } catch (const std::invalid_argument&) {
             // Too long to be staged whole: refused by all members alike, or the others hang.
             return {};
@@ -223,7 +251,10 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
             p.root = root;
             p.blocks.clear();
             p.bytes = n * element;
-            if (a.operation == Operation::alltoallv) {
+            if (family_of(a.operation) == Family::neighbors) {
+                p.bytes = 0;
+                graphs::set(p, static_cast<graphs::Kind>(n % graphs::empty), n * element, 5);
+            } else if (a.operation == Operation::alltoallv) {
                 // Some ranks have nothing for some others, and what they have differs much.
                 std::vector<std::size_t> lengths;
                 for (int i = 0; i < size * size; ++i)

@@ -25,6 +25,8 @@ Data data_of(const Problem& p, int call);
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.
 std::string run_and_check(Group&, const Algorithm&, Problem, int calls);
+// What run_and_check runs, for the operations whose plan can be made beforehand.
+Plan plan_of(const Group&, const Algorithm&, const Problem&);
 
 // Problems of an algorithm for this many ranks: all roots, several lengths, uneven blocks.
 std::vector<Problem> problems(const Algorithm&, int size, const std::vector<std::size_t>& elements);

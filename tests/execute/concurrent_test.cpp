@@ -53,7 +53,7 @@ std::string mixed(Group& group, int calls, std::size_t at_once) {
         u.problem.rank = group.rank();
         u.combiner = u.problem.commutative ? sum_combiner() : affine_combiner();
         try {
-            u.plan = group.plan(a, u.problem);
+            u.plan = plan_of(group, a, u.problem);
         } catch (const std::invalid_argument&) {
             all.pop_back();
             continue;

@@ -197,12 +197,18 @@ def operations():
 
 
 # What the rules leave to some MPIs, for runs in which all is to be served.
-ALL_SERVED = {"ALGORITHM": "alltoallv:all-write-all"}
+ALL_SERVED = {"ALGORITHM": "alltoallv:all-write-all,neighbor_allgather:all-read-all,"
+                           "neighbor_alltoall:all-write-all,neighbor_alltoallv:all-write-all"}
+
+
+# Functions that another operation serves.
+SERVED_BY = {"alltoallw": "alltoallv", "neighbor_allgatherv": "neighbor_allgather",
+             "neighbor_alltoallw": "neighbor_alltoallv"}
 
 
 def functions(operations):
-    """MPI's functions of these operations: those of alltoallv serve alltoallw as well."""
-    return [*operations, *(["alltoallw"] if "alltoallv" in operations else [])]
+    """MPI's functions of these operations."""
+    return [*operations, *(f for f, operation in SERVED_BY.items() if operation in operations)]
 
 
 @functools.cache

@@ -15,7 +15,7 @@ def must_be_served(result, ranks, operations, forced=None):
     for function in running.functions(operations) if ranks > 1 else []:
         assert result.report.calls(function) > 0, f"{function} was never served\n{result}"
         if forced:
-            wanted = forced[{"alltoallw": "alltoallv"}.get(function, function)]
+            wanted = forced[running.SERVED_BY.get(function, function)]
             assert result.report.algorithms(function) == {wanted}, str(result)
     assert result.report.reasons() <= ALLOWED, f"{result.report.reasons() - ALLOWED}\n{result}"
 

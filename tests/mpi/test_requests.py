@@ -52,7 +52,7 @@ def test_every_collective_as_a_non_blocking_one(mpi, ranks, settings, plain):
     if plain and mpi is IMPI:
         pytest.skip("Intel MPI 2021.18's own Ialltoallv or Ialltoallw fails: 'Message truncated'")
     # --plain leaves out what the MPI libraries do wrong: the program's operators stay with them.
-    result = run(mpi, ranks, "collectives --quick --plain", settings, preload=not plain,
+    result = run(mpi, ranks, "collectives --quick --plain", running.ALL_SERVED | settings, preload=not plain,
                  preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
     if not plain:
         for operation in started(settings):

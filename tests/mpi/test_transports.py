@@ -13,7 +13,8 @@ from running import IMPI, MPICH, OPENMPI, run
 
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
-IN_MEMORY = {"alltoallv"}  # over nothing but shared memory
+# Over nothing but shared memory.
+IN_MEMORY = {"alltoallv", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv"}
 
 
 @functools.cache

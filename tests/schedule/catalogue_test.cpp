@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "algorithms/registry.h"
+#include "graphs.h"
 #include "schedule/all_ranks.h"
 #include "schedule/verify.h"
 
@@ -87,6 +88,17 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
             if (!commutative && !reduces(p.operation)) continue;
             p.root = root;
             p.commutative = commutative;
+            if (family_of(p.operation) == Family::neighbors) {
+                for (int kind = 0; kind < graphs::kinds && size <= 32; ++kind)
+                    for (const auto& [bytes, gap] : {std::pair<std::size_t, std::size_t>{0, 0}, {8, 8}, {1000, 0}}) {
+                        graphs::set(p, static_cast<graphs::Kind>(kind), bytes, gap);
+                        result.push_back(p);
+                        p.parameters.piece = 300;
+                        result.push_back(p);
+                        p.parameters = {};
+                    }
+                continue;
+            }
             if (family_of(p.operation) == Family::blocks_v) {
                 for (int kind = 0; kind < 3; ++kind) {
                     p.element = reduces(p.operation) ? 8 : 1;
@@ -111,7 +123,9 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
     for (std::size_t i = 0; i < plain && size <= 17; ++i)
         for (const Parameters& parameters : parameters_of(algorithm, size)) {
             result.push_back(result[i]);
+            const std::size_t piece = result[i].parameters.piece;
             result.back().parameters = parameters;
+            result.back().parameters.piece = piece;
         }
     return result;
 }

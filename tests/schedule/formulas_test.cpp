@@ -51,6 +51,7 @@ N doubling(N p) {
     return sum;
 }
 N all_pairs(N p) { return p * (p - 1); }
+N both_sides(N p) { return p > 1 ? 2 * p : 0; }
 N others(N p) { return p - 1; }
 N one(N p) { return p > 1; }
 N two(N p) { return p > 1 ? 2 : 0; }
@@ -194,6 +195,12 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce-scatter recursive-halving", {[](N p) { return p == 1 ? 0 : p * (p / 2 + floor2(p) - 1); }, all_pairs, nullptr}},
     {"alltoallv all-write-all", {all_pairs, all_pairs, one, unit}},
     {"alltoallv pairwise", {all_pairs, all_pairs, others}},
+    // On a ring: a message to each side.
+    {"neighbor-allgather all-write-all", {both_sides, both_sides, one, unit}},
+    {"neighbor-allgather all-read-all", {both_sides, both_sides, one, unit}},
+    {"neighbor-alltoall all-write-all", {both_sides, both_sides, one, unit}},
+    {"neighbor-alltoall all-read-all", {both_sides, both_sides, one, unit}},
+    {"neighbor-alltoallv all-write-all", {both_sides, both_sides, one, unit}},
 };
 
 constexpr N unit_bytes = 64;
@@ -212,6 +219,8 @@ Problem problem_for(const Algorithm& a, N size, const Parameters& parameters) {
                 set_exchange(p, std::vector<N>(size * size, unit_bytes));
             else
                 for (N r = 0; r < size; ++r) p.blocks.push_back({r * unit_bytes, unit_bytes});
+            break;
+        case Family::neighbors: set_ring(p, unit_bytes);
     }
     return p;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.h"
+#include "graphs.h"
 #include "samples.h"
 #include "schedule/all_ranks.h"
 #include "schedule/describe.h"
@@ -25,7 +26,9 @@ Problem problem_for(Operation operation, int size) {
     p.commutative = false;
     // Enough elements for every rank to have a part of a vector that is divided.
     if (family_of(operation) != Family::signal) p.bytes = 8 * 3 * static_cast<std::size_t>(size);
-    if (operation == Operation::alltoallv) {
+    if (family_of(operation) == Family::neighbors) {
+        graphs::set(p, graphs::directed, 8, 8);
+    } else if (operation == Operation::alltoallv) {
         std::vector<std::size_t> lengths;
         for (int i = 0; i < size * size; ++i) lengths.push_back(8 * static_cast<std::size_t>(1 + i % 5));
         set_exchange(p, lengths);

@@ -33,6 +33,7 @@ TEST(problem, properties_of_operations) {
     EXPECT_EQ(family_of(Operation::scan), Family::vector);
     EXPECT_EQ(family_of(Operation::alltoall), Family::blocks);
     EXPECT_EQ(family_of(Operation::gatherv), Family::blocks_v);
+    EXPECT_EQ(family_of(Operation::neighbor_allgather), Family::neighbors);
     int rooted = 0, reducing = 0;
     for (std::size_t i = 0; i < operation_count(); ++i) {
         rooted += has_root(static_cast<Operation>(i));
@@ -63,6 +64,19 @@ TEST(problem, a_rank_of_gatherv_knows_its_own_length_alone) {
     EXPECT_EQ(problem_at(p, 2).blocks, (std::vector<Block>{{0, 0}, {0, 0}, {0, 6}}));
     p.operation = Operation::allgatherv;
     EXPECT_EQ(problem_at(p, 2).blocks, p.blocks);
+}
+
+TEST(problem, a_rank_of_a_neighborhood_knows_its_own_edges_alone) {
+    Problem p;
+    p.operation = Operation::neighbor_alltoallv;
+    p.size = 3;
+    set_edges(p, {{.from = 0, .to = 1, .bytes = 8}, {.from = 2, .to = 0, .bytes = 4}, {.from = 0, .to = 1, .bytes = 2}}, 1);
+    const Problem own = problem_at(p, 1);
+    ASSERT_EQ(own.edges.size(), 2u);
+    EXPECT_EQ(own.edges[1], (Edge{0, 1, 2, 0, 9}));
+    EXPECT_EQ(problem_at(p, 0).edges[2], (Edge{0, 1, 2, 9, 0}));
+    p.operation = Operation::neighbor_alltoall;
+    EXPECT_EQ(problem_at(p, 1).edges[1].sent, 9u);
 }
 
 TEST(problem, a_rank_of_alltoallv_knows_its_own_lists_alone) {

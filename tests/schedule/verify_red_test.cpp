@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "samples.h"
+#include "schedule/all_ranks.h"
 #include "schedule/builder.h"
 #include "schedule/verify.h"
 
@@ -61,6 +62,17 @@ TEST(verify_red, blocks_whose_two_ends_have_different_lengths) {
     expect_fault(s, {"rank 0 has 24 bytes for rank 1, which expects 16"});
     s.problem.sends.pop_back();
     expect_fault(s, {"8 blocks for 3 ranks"});
+}
+
+TEST(verify_red, edges_that_are_swapped_or_lead_to_nobody) {
+    Problem p = samples::problem_of(Operation::neighbor_alltoall, 2, 0);
+    set_edges(p, {{.from = 0, .to = 1, .bytes = 8}, {.from = 0, .to = 1, .bytes = 8}});
+    Builder from(p), to(p);
+    for (std::size_t i : {0, 8}) from.put(1, input(8 - i), unknown(), 8);
+    for (std::size_t i : {0, 8}) to.arrive(0, output(i), 8);
+    expect_fault({p, {from.finish(), to.finish()}}, {"rank 1", "input[0,8) of rank 0 should be there"});
+    p.edges[1].to = 2;
+    expect_fault({p, {Schedule{}, Schedule{}}}, {"an edge from rank 0 to rank 2 for 2 ranks"});
 }
 
 TEST(verify_red, an_unknown_place_is_for_puts_alone) {

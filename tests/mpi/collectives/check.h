@@ -85,4 +85,5 @@ void free_reductions(void);
 void test_reductions(const struct scope *, bool all);
 void test_same_bits(const struct scope *);
 void test_barrier(const struct scope *);
+void test_neighbors(const struct scope *world);
 void test_in_turn(const struct scope *, int scopes);  // several communicators, call by call

@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
     make_reductions();
     test_all(&world, true);
     if (!huge) test_communicators(&world);
+    test_neighbors(&world);
     free_reductions();
     free_layouts();
     const int wrong = finish();

@@ -118,6 +118,21 @@ static int end(MPI_Request request) {
                s, sn, sd, st, r, n, d, rt, comm)                                                                      \
     BY_REQUEST(MPI_Alltoallw##_, MPI_Ialltoallw##_, MPI_Alltoallw_init##_,                                            \
                (const void *s, const COUNT *sn, const DISPL *sd, const MPI_Datatype *st, void *r, const COUNT *n, const DISPL *d, const MPI_Datatype *rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)                                                                      \
+    BY_REQUEST(MPI_Neighbor_allgather##_, MPI_Ineighbor_allgather##_, MPI_Neighbor_allgather_init##_,                 \
+               (const void *s, COUNT sn, MPI_Datatype st, void *r, COUNT rn, MPI_Datatype rt, MPI_Comm comm),         \
+               s, sn, st, r, rn, rt, comm)                                                                            \
+    BY_REQUEST(MPI_Neighbor_allgatherv##_, MPI_Ineighbor_allgatherv##_, MPI_Neighbor_allgatherv_init##_,              \
+               (const void *s, COUNT sn, MPI_Datatype st, void *r, const COUNT *n, const DISPL *d, MPI_Datatype rt, MPI_Comm comm), \
+               s, sn, st, r, n, d, rt, comm)                                                                          \
+    BY_REQUEST(MPI_Neighbor_alltoall##_, MPI_Ineighbor_alltoall##_, MPI_Neighbor_alltoall_init##_,                    \
+               (const void *s, COUNT sn, MPI_Datatype st, void *r, COUNT rn, MPI_Datatype rt, MPI_Comm comm),         \
+               s, sn, st, r, rn, rt, comm)                                                                            \
+    BY_REQUEST(MPI_Neighbor_alltoallv##_, MPI_Ineighbor_alltoallv##_, MPI_Neighbor_alltoallv_init##_,                 \
+               (const void *s, const COUNT *sn, const DISPL *sd, MPI_Datatype st, void *r, const COUNT *n, const DISPL *d, MPI_Datatype rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)                                                                      \
+    BY_REQUEST(MPI_Neighbor_alltoallw##_, MPI_Ineighbor_alltoallw##_, MPI_Neighbor_alltoallw_init##_,                 \
+               (const void *s, const COUNT *sn, const MPI_Aint *sd, const MPI_Datatype *st, void *r, const COUNT *n, const MPI_Aint *d, const MPI_Datatype *rt, MPI_Comm comm), \
                s, sn, sd, st, r, n, d, rt, comm)
 
 ALL(, int, int)

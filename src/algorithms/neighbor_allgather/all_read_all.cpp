@@ -1,0 +1,18 @@
+// Everybody offers its block once, and reads those of its neighbours.
+//
+// Cost: a + (sum of the lengths of the incoming edges) b in one round.  A block that is staged is
+// staged once, however many read it.
+// Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph.
+#include "algorithms/neighbors.h"
+
+namespace fanlight::neighbor_allgather_algorithms {
+
+Schedule all_read_all(const Problem& problem) {
+    Builder b(problem);
+    copy_own_edges(b, problem);
+    read_edges(b, problem);
+    put_edges(b, problem, edge_is_read);
+    return b.finish();
+}
+
+}  // namespace fanlight::neighbor_allgather_algorithms

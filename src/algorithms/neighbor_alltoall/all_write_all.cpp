@@ -1,0 +1,16 @@
+// Everybody puts their blocks to its neighbours; what is long goes piece by piece.
+//
+// Cost: a + (sum of the lengths of the edges) b in one round, or one for each piece.
+// Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.
+#include "algorithms/neighbors.h"
+
+namespace fanlight::neighbor_alltoall_algorithms {
+
+Schedule all_write_all(const Problem& problem) {
+    Builder b(problem);
+    copy_own_edges(b, problem);
+    put_edges(b, problem);
+    return b.finish();
+}
+
+}  // namespace fanlight::neighbor_alltoall_algorithms

@@ -1,0 +1,81 @@
+#include "algorithms/neighbors.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fanlight {
+
+namespace {
+
+// So many long puts from one rank to one other may be under way at a time (transport/shared.h).
+constexpr int at_once = 4;
+
+bool is_own(const Edge& e) { return e.from == e.to; }
+
+struct PutEdge {
+    const Edge* edge;
+    int turn;  // edges between the same two ranks take turns, `at_once` of them at a time
+};
+
+std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
+    std::vector<PutEdge> result;
+    for (const Edge& e : problem.edges) {
+        if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem.parameters))) continue;
+        const auto before = std::count_if(result.begin(), result.end(), [&](const PutEdge& p) {
+            return p.edge->from == e.from && p.edge->to == e.to;
+        });
+        result.push_back({&e, static_cast<int>(before) / at_once});
+    }
+    return result;
+}
+
+}  // namespace
+
+void copy_own_edges(Builder& b, const Problem& problem) {
+    for (const Edge& e : problem.edges)
+        if (is_own(e) && e.bytes > 0) b.copy(input(e.sent), output(e.taken), e.bytes);
+}
+
+void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
+    const std::vector<PutEdge> all = in_turns(problem, is_read);
+    const std::size_t piece = problem.parameters.piece;
+    int turns = 0;
+    for (const PutEdge& p : all) turns = std::max(turns, p.turn + 1);
+    for (int turn = 0; turn < turns; ++turn)
+        for (std::size_t begin = 0, more = 1; more; begin += piece) {
+            const auto for_each = [&](bool from_here, auto&& step) {
+                for (const PutEdge& p : all) {
+                    if (p.turn != turn || (p.edge->from == problem.rank) != from_here || p.edge->bytes <= begin) continue;
+                    const std::size_t left = p.edge->bytes - begin;
+                    step(*p.edge, piece ? std::min(piece, left) : left);
+                    more |= piece && left > piece;
+                }
+            };
+            more = 0;
+            for_each(true, [&](const Edge& e, std::size_t bytes) { b.put(e.to, input(e.sent + begin), unknown(), bytes); });
+            for_each(false, [&](const Edge& e, std::size_t bytes) { b.arrive(e.from, output(e.taken + begin), bytes); });
+            b.next_round();
+        }
+}
+
+bool edge_is_read(const Edge& e, const Parameters& parameters) {
+    return e.bytes > 0 && e.bytes >= parameters.minimum && (parameters.piece == 0 || e.bytes <= parameters.piece);
+}
+
+void read_edges(Builder& b, const Problem& problem) {
+    std::vector<int> readers;
+    std::size_t begin = 0, end = 0;
+    for (const Edge& e : problem.edges) {
+        if (e.from != problem.rank || is_own(e) || !edge_is_read(e, problem.parameters)) continue;
+        begin = readers.empty() ? e.sent : std::min(begin, e.sent);
+        end = std::max(end, e.sent + e.bytes);
+        if (std::find(readers.begin(), readers.end(), e.to) == readers.end()) readers.push_back(e.to);
+    }
+    constexpr int only = 0;
+    if (!readers.empty()) b.offer(input(begin), end - begin, readers);
+    for (const Edge& e : problem.edges)
+        if (e.to == problem.rank && !is_own(e) && edge_is_read(e, problem.parameters))
+            b.get(e.from, only, input(e.sent), output(e.taken), e.bytes);
+}
+
+}  // namespace fanlight

@@ -1,0 +1,89 @@
+#include "collective/neighborhood.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "collective/library.h"
+
+namespace fanlight {
+
+namespace {
+
+void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
+    if (topology == MPI_CART) {
+        int dimensions = 0;
+        mpi().Cartdim_get(comm, &dimensions);
+        for (int d = 0; d < dimensions; ++d) {
+            int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
+            mpi().Cart_shift(comm, d, 1, &below, &above);
+            n.sources.insert(n.sources.end(), {below, above});
+        }
+        n.targets = n.sources;
+    } else if (topology == MPI_GRAPH) {
+        int count = 0;
+        mpi().Graph_neighbors_count(comm, rank, &count);
+        n.sources.resize(static_cast<std::size_t>(count));
+        mpi().Graph_neighbors(comm, rank, count, n.sources.data());
+        n.targets = n.sources;
+    } else {
+        int in = 0, out = 0, weighted = 0;
+        mpi().Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+        n.sources.resize(static_cast<std::size_t>(in));
+        n.targets.resize(static_cast<std::size_t>(out));
+        std::vector<int> of_sources(n.sources.size()), of_targets(n.targets.size());
+        mpi().Dist_graph_neighbors(comm, in, n.sources.data(), of_sources.data(), out, n.targets.data(), of_targets.data());
+    }
+    for (auto* list : {&n.sources, &n.targets}) std::replace(list->begin(), list->end(), int{MPI_PROC_NULL}, int{Neighborhood::nobody});
+}
+
+// Of each of this rank's sources: at which place its owner has what comes from there.
+std::vector<int> places_at_sources(MPI_Comm comm, const Neighborhood& n) {
+    std::vector<int> own(n.targets.size() + 1), theirs(n.sources.size() + 1, -1);  // with an address in any case
+    std::iota(own.begin(), own.end(), 0);
+    mpi().Neighbor_alltoall(own.data(), 1, MPI_INT, theirs.data(), 1, MPI_INT, comm);
+    return theirs;
+}
+
+}  // namespace
+
+Places places_of_neighbors(MPI_Comm comm) {
+    int topology = MPI_UNDEFINED, rank = 0;
+    if (mpi().Topo_test(comm, &topology) != MPI_SUCCESS || topology == MPI_UNDEFINED) return {};
+    mpi().Comm_rank(comm, &rank);
+    Neighborhood n;
+    find_neighbours(comm, rank, topology, n);
+    return {static_cast<int>(n.sources.size()), static_cast<int>(n.targets.size())};
+}
+
+std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
+    int topology = MPI_UNDEFINED;
+    mpi().Topo_test(comm, &topology);
+    if (topology == MPI_UNDEFINED) return nullptr;
+    auto n = std::make_shared<Neighborhood>();
+    find_neighbours(comm, rank, topology, *n);
+    const std::vector<int> theirs = places_at_sources(comm, *n);
+
+    for (std::size_t i = 0; i < n->targets.size(); ++i)
+        if (n->targets[i] != nobody && n->targets[i] != rank) n->edges.push_back({rank, n->targets[i], static_cast<int>(i), nobody});
+    const auto incoming = static_cast<std::ptrdiff_t>(n->edges.size());
+    for (std::size_t i = 0; i < n->sources.size(); ++i)
+        if (n->sources[i] != nobody) n->edges.push_back({n->sources[i], rank, theirs[i], static_cast<int>(i)});
+    std::stable_sort(n->edges.begin() + incoming, n->edges.end(), [](const Edge& a, const Edge& b) { return a.sent < b.sent; });
+
+    const auto several = [](std::vector<int> ranks) {
+        std::erase(ranks, nobody);
+        std::sort(ranks.begin(), ranks.end());
+        return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+    };
+    // What is not as it must be: an edge that only one of its ends knows.
+    const bool known = std::all_of(n->edges.begin(), n->edges.end(), [](const Edge& e) { return e.sent >= 0; });
+    const int facts[3] = {known, -static_cast<int>(several(n->sources)), -static_cast<int>(std::max(n->sources.size(), n->targets.size()))};
+    int least[3] = {0, 0, 0};
+    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
+    if (least[0] == 0) return nullptr;
+    n->several_edges = least[1] != 0;
+    n->most = static_cast<std::size_t>(-least[2]);
+    return n;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,279 @@
+// neighbor_allgather(v), neighbor_alltoall(v, w): a block along each edge of the communicator's graph.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "collective/block_lists.h"
+#include "collective/neighborhood.h"
+#include "collective/operations.h"
+
+namespace fanlight {
+
+namespace {
+
+// One side's blocks by their places in MPI's buffer, and where the executor finds them.
+struct Side {
+    Blocks blocks;
+    std::vector<Block> places;
+    std::byte* bytes = nullptr;
+    bool regular = false;  // of one length, the places are known
+    bool packed = false;   // bytes are the program's own
+};
+struct Sides {
+    Side from, to;
+    Problem problem;
+};
+
+// What is not there, since a neighbour is not, MPI does not look at.
+bool has_any(const std::vector<int>& neighbours) {
+    return std::any_of(neighbours.begin(), neighbours.end(), [](int r) { return r != Neighborhood::nobody; });
+}
+
+// Blocks of one length, one behind the other, also where there is no neighbour.
+bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
+    if (memory == MPI_IN_PLACE) return false;
+    side.blocks.assign(neighbours.size(), {});
+    side.places.assign(neighbours.size(), {});
+    side.regular = side.packed = true;
+    side.bytes = nullptr;
+    if (!has_any(neighbours)) return true;
+    Elements one;
+    if (!acceptable(memory, count, handle, one)) return false;
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+        if (neighbours[i] == Neighborhood::nobody) continue;
+        side.blocks[i] = one.part(static_cast<std::ptrdiff_t>(i) * count, count);
+        side.places[i] = {i * one.bytes(), one.bytes()};
+    }
+    side.packed = one.datatype->packed;
+    side.bytes = static_cast<std::byte*>(const_cast<void*>(memory));
+    return true;
+}
+
+// An allgather's one block, which goes along all edges.
+bool own_block_of(const std::vector<int>& neighbours, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
+    if (memory == MPI_IN_PLACE) return false;
+    side.blocks.assign(1, {});
+    side.places.assign(neighbours.size(), {});
+    side.regular = side.packed = true;
+    side.bytes = nullptr;
+    if (!has_any(neighbours)) return true;
+    Elements& one = side.blocks[0];
+    if (!acceptable(memory, count, handle, one)) return false;
+    std::fill(side.places.begin(), side.places.end(), Block{0, one.bytes()});
+    side.packed = one.datatype->packed;
+    side.bytes = static_cast<std::byte*>(const_cast<void*>(memory));
+    return true;
+}
+
+template <class C, class D, class Types>
+bool blocks_of(const std::vector<int>& neighbours, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
+    const auto is_nobody = [&](int place) { return neighbours[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
+    if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbours.size()), side.blocks, is_nobody)) return false;
+    side.regular = false;
+    side.packed = all_packed(side.blocks);
+    if (side.packed) side.bytes = as_they_lie(side.blocks, side.places);
+    return true;
+}
+
+// Room for what does not lie packed in the program's memory.
+void use_copies(Side& side, Workspace& workspace, Workspace::Use use) {
+    if (side.packed) return;
+    if (!side.regular) {
+        side.bytes = in_line(side.blocks, side.places, workspace, use);
+        return;
+    }
+    std::size_t end = 0;
+    for (const Block& b : side.places) end = std::max(end, b.offset + b.bytes);
+    side.bytes = workspace.get(use, end);
+}
+
+// False where a rank's block for itself has two lengths.
+bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side& from, const Side& to, Problem& problem) {
+    problem.edges.clear();
+    for (const Neighborhood::Edge& e : n.edges) {
+        Edge edge{.from = e.from, .to = e.to};
+        const Block* const sent = e.from == rank ? &from.places[static_cast<std::size_t>(e.sent)] : nullptr;
+        const Block* const taken = e.to == rank ? &to.places[static_cast<std::size_t>(e.taken)] : nullptr;
+        if (sent && taken && sent->bytes != taken->bytes) return false;
+        edge.bytes = sent ? sent->bytes : taken->bytes;
+        if (sent) edge.sent = sent->offset;
+        else if (operation == Operation::neighbor_alltoall) edge.sent = static_cast<std::size_t>(e.sent) * edge.bytes;
+        if (taken) edge.taken = taken->offset;
+        problem.edges.push_back(edge);
+    }
+    return true;
+}
+
+// The group, if all ranks may be served; they find the same.
+const Neighborhood* neighborhood(Call& call, Serving* s) {
+    if (!s) return nullptr;
+#if defined(OPEN_MPI)
+    // Open MPI 5.0.11 pairs them in one way in the blocking ones, in another in these.
+    if (s->neighborhood && s->neighborhood->several_edges && call.starts()) {
+        call.pass(Reason::pairing);
+        return nullptr;
+    }
+#endif
+    if (s->neighborhood) return s->neighborhood.get();
+    call.pass(s->on_one_node() ? Reason::arguments : Reason::several_nodes);
+    return nullptr;
+}
+
+// A plan that is in use must not give way to others: each has its own.
+void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
+    auto& [from, to, problem] = sides;
+    Plan& plan = call.own_plan();
+    if (!plan.algorithm) s.group().plan_neighbors(*d.algorithm, problem, s.neighborhood->most, plan);
+    if (to.packed) return call.run(s, plan, from.bytes, to.bytes, [] {});
+    for (Elements& e : to.blocks)
+        if (e.datatype) e.datatype = call.kept(e.datatype);
+    call.run(s, plan, from.bytes, to.bytes, [to = to] { unpack_all(to.blocks, to.places, to.bytes); });
+}
+
+const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
+    const Neighborhood& n = *s.neighborhood;
+    // No rank knows the lengths of others: nothing may depend on them.
+    const Decision& d = s.decide({.operation = operation});
+    if (!d.algorithm) return call.pass(d.reason);
+    if (!s.group().single_copy() && s.group().neighbor_piece(n.most) == 0) return call.pass(Reason::no_room);
+
+    auto& [from, to, problem] = sides;
+    const Trim trim{s.workspace};
+    use_copies(from, call.workspace(s), Workspace::input);
+    use_copies(to, call.workspace(s), Workspace::output);
+    problem.operation = operation;
+    problem.rank = s.rank;
+    problem.size = s.size;
+    problem.parameters = d.parameters;
+    if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
+    if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
+    if (call.starts()) {
+        start(call, s, d, sides);
+        return &d;
+    }
+    const Plan& plan = s.neighbor_plan(d, problem);
+    s.last(operation) = {.decision = &d, .plan = &plan};
+    s.group().run(plan, from.bytes, to.bytes, nullptr);
+    if (!to.packed) unpack_all(to.blocks, to.places, to.bytes);
+    return &d;
+}
+
+Sides& sides() {
+    static thread_local Sides s;  // so that a call allocates nothing
+    return s;
+}
+
+// The fast path: the same counts and named datatypes as at the last call.
+bool same_call(const LastCall& last, const void* send, MPI_Count send_count, MPI_Datatype send_type, const void* receive,
+               MPI_Count receive_count, MPI_Datatype receive_type) {
+    return last.count == send_count && last.datatype == send_type && last.other_count == receive_count &&
+           last.other_datatype == receive_type && ordinary(send) && ordinary(receive);
+}
+
+void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Datatype send_type, const Side& to,
+              MPI_Count receive_count, MPI_Datatype receive_type) {
+    const auto plain = [](const Side& side) {
+        return std::all_of(side.blocks.begin(), side.blocks.end(), [](const Elements& e) { return !e.datatype || (e.datatype->named() && e.datatype->packed); });
+    };
+    if (!last.plan || !plain(from) || !plain(to)) return;  // those that are started have plans of their own
+    last.count = send_count;
+    last.datatype = send_type;
+    last.other_count = receive_count;
+    last.other_datatype = receive_type;
+}
+
+}  // namespace
+
+const Decision* neighbor_allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                   void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+    Serving* const s = call.serving();
+    const Neighborhood* const n = neighborhood(call, s);
+    if (!n) return nullptr;
+    LastCall& last = s->last(Operation::neighbor_allgather);
+    if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
+        s->group().run(*last.plan, send, receive, nullptr);
+        return last.decision;
+    }
+    auto& [from, to, problem] = sides();
+    if (!own_block_of(n->targets, send, send_count, send_type, from) ||
+        !blocks_of(n->sources, receive, receive_count, receive_type, to))
+        return call.pass(Reason::arguments);
+    const Decision* const d = run(call, *s, Operation::neighbor_allgather, sides());
+    if (d) remember(last, from, send_count, send_type, to, receive_count, receive_type);
+    return d;
+}
+
+const Decision* neighbor_alltoall(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                  void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+    Serving* const s = call.serving();
+    const Neighborhood* const n = neighborhood(call, s);
+    if (!n) return nullptr;
+    LastCall& last = s->last(Operation::neighbor_alltoall);
+    if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
+        s->group().run(*last.plan, send, receive, nullptr);
+        return last.decision;
+    }
+    auto& [from, to, problem] = sides();
+    if (!blocks_of(n->targets, send, send_count, send_type, from) ||
+        !blocks_of(n->sources, receive, receive_count, receive_type, to))
+        return call.pass(Reason::arguments);
+    const Decision* const d = run(call, *s, Operation::neighbor_alltoall, sides());
+    if (d) remember(last, from, send_count, send_type, to, receive_count, receive_type);
+    return d;
+}
+
+template <class C, class D>
+const Decision* neighbor_allgatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                    void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type) {
+    Serving* const s = call.serving();
+    const Neighborhood* const n = neighborhood(call, s);
+    if (!n) return nullptr;
+    auto& [from, to, problem] = sides();
+    if (!own_block_of(n->targets, send, send_count, send_type, from) ||
+        !blocks_of(n->sources, receive, receive_counts, displacements, OneForAll{receive_type}, to))
+        return call.pass(Reason::arguments);
+    return run(call, *s, Operation::neighbor_allgather, sides());
+}
+
+namespace {
+
+template <class C, class D, class Types>
+const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
+                         void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
+    Serving* const s = call.serving();
+    const Neighborhood* const n = neighborhood(call, s);
+    if (!n) return nullptr;
+    auto& [from, to, problem] = sides();
+    if (!blocks_of(n->targets, send, send_counts, send_displacements, send_types, from) ||
+        !blocks_of(n->sources, receive, receive_counts, receive_displacements, receive_types, to))
+        return call.pass(Reason::arguments);
+    return run(call, *s, Operation::neighbor_alltoallv, sides());
+}
+
+}  // namespace
+
+template <class C, class D>
+const Decision* neighbor_alltoallv(Call& call, const void* send, const C* send_counts, const D* send_displacements, MPI_Datatype send_type,
+                                   void* receive, const C* receive_counts, const D* receive_displacements, MPI_Datatype receive_type) {
+    return exchange(call, send, send_counts, send_displacements, OneForAll{send_type}, receive, receive_counts,
+                    receive_displacements, OneForAll{receive_type});
+}
+
+template <class C>
+const Decision* neighbor_alltoallw(Call& call, const void* send, const C* send_counts, const MPI_Aint* send_displacements, const MPI_Datatype* send_types,
+                                   void* receive, const C* receive_counts, const MPI_Aint* receive_displacements, const MPI_Datatype* receive_types) {
+    return exchange(call, send, send_counts, send_displacements, OneForEach{send_types}, receive, receive_counts,
+                    receive_displacements, OneForEach{receive_types});
+}
+
+#define FANLIGHT_VARIABLE(C, D)                                                                                           \
+    template const Decision* neighbor_allgatherv(Call&, const void*, MPI_Count, MPI_Datatype, void*, const C*, const D*,  \
+                                                 MPI_Datatype);                                                           \
+    template const Decision* neighbor_alltoallv(Call&, const void*, const C*, const D*, MPI_Datatype, void*, const C*,    \
+                                                const D*, MPI_Datatype);                                                  \
+    template const Decision* neighbor_alltoallw(Call&, const void*, const C*, const MPI_Aint*, const MPI_Datatype*, void*, \
+                                                const C*, const MPI_Aint*, const MPI_Datatype*);
+FANLIGHT_VARIABLE(int, int)
+FANLIGHT_VARIABLE(MPI_Count, MPI_Aint)
+
+}  // namespace fanlight
