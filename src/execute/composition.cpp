@@ -8,10 +8,12 @@
 
 namespace fanlight {
 
+bool elements_find_room(const Problem& p) { return p.element <= 4096; }
+
 bool composes(const Problem& p, const NodeMap& map) {
     switch (p.operation) {
         case Operation::reduce:
-        case Operation::allreduce: return p.commutative || map.blocked();
+        case Operation::allreduce: return elements_find_room(p) && (p.commutative || map.blocked());
         case Operation::barrier:
         case Operation::bcast:
         case Operation::allgather:

@@ -48,6 +48,9 @@ namespace fanlight {
 // commute would meet operands in another order than the ranks'.
 bool composes(const Problem&, const NodeMap&);
 bool composes_in_lanes(const Problem&, const NodeMap&);
+// Where an element of the program's is too long to be staged it depends on the node whether there
+// is another way, and all nodes must decide alike.
+bool elements_find_room(const Problem&);
 
 class Composition {
 public:

@@ -12,10 +12,10 @@ bool composes_in_lanes(const Problem& p, const NodeMap& map) {
         // What reduces a part for each rank inside a node wherever it runs needs that they commute.
         case Operation::reduce:
         case Operation::allreduce:
-        case Operation::reduce_scatter_block: return p.commutative;
+        case Operation::reduce_scatter_block: return p.commutative && elements_find_room(p);
         case Operation::bcast:
-        case Operation::allgather: return true;
-        case Operation::allgatherv: return !p.blocks.empty();
+        case Operation::allgather:
+        case Operation::allgatherv: return true;
         case Operation::alltoall: return map.blocked();
         default: return false;
     }

@@ -143,6 +143,8 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     const std::string unknown = std::string(to_string(algorithm->operation)) + ":" +
                                 std::string(algorithm->name) + " has no parameter";
     for (const std::string_view w : words) set_parameter(choice, assignment(w, allowed, unknown, seen));
+    if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
+        wrong("lanes=yes goes with transport=message alone");
     return choice;
 }
 
