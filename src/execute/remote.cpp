@@ -65,14 +65,17 @@ void RemoteGroup::run(const RemotePlan& plan, const void* input, void* output, c
                       const Meanwhile& meanwhile) {
     const auto* from = static_cast<const std::byte*>(input);
     auto* to = static_cast<std::byte*>(output);
+    // A fence waits for all ranks: one that waits for others meanwhile would keep them from it.
+    const bool at_the_end = meanwhile && kind_ == Transport::rma_fence;
     for (const RemotePlan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
             const bool last = &part == &plan.parts.back() && i + 1 == part.repeat;
-            run_once(part.exchange, from, to, combiner, plan.name.c_str(), last && meanwhile ? &meanwhile : nullptr);
+            run_once(part.exchange, from, to, combiner, plan.name.c_str(), last && meanwhile && !at_the_end ? &meanwhile : nullptr);
             // A rank that has no part in it may have no buffers.
             if (from) from += plan.piece_bytes;
             if (to) to += plan.piece_bytes;
         }
+    if (at_the_end) meanwhile();
 }
 
 void RemoteGroup::run_once(const Exchange& x, const std::byte* input, std::byte* output, const Combiner* combiner,
