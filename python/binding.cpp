@@ -17,10 +17,12 @@
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 #include "schedule/verify.h"
+#include "execute/composition.h"
 #include "execute/wait.h"
 #include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
+#include "topology/nodes.h"
 #include "topology/single_copy.h"
 
 namespace nb = nanobind;
@@ -153,13 +155,14 @@ NB_MODULE(_core, m) {
         .def("__init__",
              [](Problem* self, std::string_view operation, int size, int rank, int root, std::size_t bytes,
                 const std::vector<std::size_t>& blocks, std::size_t element, bool commutative, int degree,
-                std::size_t piece, std::size_t minimum, int shift) {
+                std::size_t piece, std::size_t minimum, int shift, int ranks_per_node) {
                  new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element, commutative,
-                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift}));
+                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift,
+                                                  .ranks_per_node = ranks_per_node}));
              },
              "operation"_a, "size"_a, "rank"_a = 0, "root"_a = 0, "bytes"_a = 8,
              "blocks"_a = std::vector<std::size_t>(), "element"_a = 1, "commutative"_a = true,
-             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0)
+             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0, "ranks_per_node"_a = 0)
         .def_prop_ro("operation", [](const Problem& p) { return to_string(p.operation); })
         .def_ro("size", &Problem::size)
         .def_ro("rank", &Problem::rank)
@@ -279,14 +282,20 @@ NB_MODULE(_core, m) {
     m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, int nodes, bool oversubscribed,
                        bool single_copy, bool commutative, std::string_view mpi, std::string_view forced,
                        const std::string& rules) {
-        const Situation s{.operation = operation_from(operation), .bytes = bytes, .ranks = ranks,
-                          .nodes = nodes, .oversubscribed = oversubscribed, .single_copy = single_copy,
+        Problem p;
+        p.operation = operation_from(operation);
+        p.commutative = commutative;
+        const NodeMap map(pretended_nodes("blocks:" + std::to_string(nodes), ranks));
+        const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.nodes(),
+                          .composed = map.nodes() > 1 && composes(p, map), .lanes = composes_in_lanes(p, map),
+                          .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .mpi = mpi};
         const Selector selector(forced, rules);
         const Choice c = selector.choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
         d["parameters"] = dict_of(c.parameters);
+        d["lanes"] = c.lanes;
         d["rule"] = c.rule;
         return d;
     }, "operation"_a, "bytes"_a, "ranks"_a, "nodes"_a = 1, "oversubscribed"_a = false, "single_copy"_a = true,

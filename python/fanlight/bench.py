@@ -47,6 +47,8 @@ def bench(
     settings: str = typer.Option("auto", "--settings", help="shipped: each MPI as it ships; oversubscribed: each with "
                                  "its own setting for more ranks than cores, and MPICH as it ships besides; auto: the "
                                  "latter where there are more ranks than cores."),
+    hosts: int = typer.Option(0, "--hosts", help="On so many hosts, which are namespaces of this machine (tests/cluster): "
+                              "needs root and a clone of Fanlight."),
     output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
     plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
     paper: str = typer.Option("", "--paper", metavar="PAPER",
@@ -77,7 +79,9 @@ def bench(
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
     _check(not paper or not (limits or passthrough or native_only or self_check or mode != "loop"),
            "--paper goes with none of --limits, --passthrough, --native-only, --self-check, --mode", "Leave one out.")
-    numbers = _numbers(ranks or "2")
+    _check(hosts >= 0 and not (hosts and (paper or limits or passthrough)),
+           "--hosts goes with none of --paper, --limits, --passthrough", "Leave one out.")
+    numbers = _numbers(ranks or ("4" if hosts else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs)
@@ -92,7 +96,7 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind, launcher_arg)
+                bind and not hosts, launcher_arg, hosts)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
@@ -124,21 +128,25 @@ class Plan:
     """What is measured, and what went wrong on the way."""
 
     def __init__(self, contenders, numbers, operations, sizes, mode, quick, settings, cores, preload, native_only,
-                 bind, launcher_arguments):
+                 bind, launcher_arguments, hosts=0):
         self.contenders, self.numbers, self.operations = contenders, numbers, operations
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
-        self.with_limits = True
+        self.hosts = hosts
+        self.with_limits = not hosts  # which are those of shared memory
         self.problems: list[str] = []
 
     def options(self) -> dict:
         return {"ranks": self.numbers, "operations": self.operations, "sizes": self.sizes, "mode": self.mode,
-                "quick": self.quick, "settings": self.settings, "preload": self.preload, "bind": self.bind}
+                "quick": self.quick, "settings": self.settings, "preload": self.preload, "bind": self.bind,
+                "hosts": self.hosts}
 
     def contenders_for(self, ranks: int) -> list:
         from . import bench_run
 
+        if self.hosts:
+            return bench_run.between_hosts(self.contenders, self.cores, self.hosts)
         return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
 
     def order(self) -> list[str]:
@@ -232,7 +240,7 @@ def _measure_all(plan: Plan) -> dict:
                     progress.advance(task)
 
             outcome = bench_run.run_once(c, n, plan.cores, plan.arguments(operation, c, with_limits), plan.preload,
-                                         on_line, launcher_arguments=plan.launcher_arguments)
+                                         on_line, launcher_arguments=plan.launcher_arguments, hosts=plan.hosts)
             progress.advance(task, plan.figures(operation, c) - done)
             plan.note(c, n, outcome, operation)
             _record(record, c, n, outcome)

@@ -33,6 +33,15 @@ OVERSUBSCRIBED = {
 }
 
 
+# What each needs between hosts that are namespaces of this machine: the same, and the way to
+# them.  Open MPI sees no more ranks than cores on any of its hosts.
+BETWEEN_HOSTS = {
+    "mpich": OVERSUBSCRIBED["mpich"],
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+    "impi": OVERSUBSCRIBED["impi"] | {"FI_PROVIDER": "tcp", "I_MPI_PIN": "0"},
+}
+
+
 @dataclass(frozen=True)
 class Contender:
     """An MPI with its benchmark program and the settings that it runs under."""
@@ -190,15 +199,33 @@ def with_settings(contenders: list[Contender], ranks: int, cores: int, settings:
     return ready
 
 
+def between_hosts(contenders: list[Contender], cores: int, hosts: int) -> list[Contender]:
+    """The hosts share this machine's cores, which Fanlight cannot see."""
+    share = {"FANLIGHT_CORES": str(max(cores // hosts, 1))}
+    return [Contender(c.key, c.label, c.mpi, c.program, BETWEEN_HOSTS[c.key] | share) for c in contenders]
+
+
+def hosts_script() -> Path:
+    tree = _source_tree()
+    if tree is None or not (tree / "tests" / "cluster").exists():
+        raise FanlightError("--hosts needs Fanlight's source tree", "Run it from a clone, with tests/cluster.")
+    return tree / "tests" / "cluster"
+
+
 # ---- one run --------------------------------------------------------------------------------
 
 
 def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str], preload: bool,
              on_line: Callable[[dict], None] = lambda line: None, timeout: float = 1800,
-             launcher_arguments: list[str] = ()) -> Outcome:
+             launcher_arguments: list[str] = (), hosts: int = 0) -> Outcome:
     preloads = [libraries.preload_for(contender.mpi.abi)] if preload else []
-    command = launch.command_line(contender.mpi, ranks, cores, contender.program, arguments, preloads,
-                                  contender.settings, list(launcher_arguments))
+    if hosts:
+        command = [str(hosts_script()), "--mpi", contender.mpi.kind, "--root", str(contender.mpi.library.parent.parent),
+                   "--hosts", str(hosts), *launcher_arguments, "-n", str(ranks),
+                   "env", *launch.rank_environment(preloads, contender.settings), str(contender.program), *arguments]
+    else:
+        command = launch.command_line(contender.mpi, ranks, cores, contender.program, arguments, preloads,
+                                      contender.settings, list(launcher_arguments))
     environment = {**os.environ, **contender.mpi.environment}
     environment.pop("LD_PRELOAD", None)
     outcome = Outcome([])

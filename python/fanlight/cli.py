@@ -278,7 +278,8 @@ def explain(
               + (f" of each of {nodes} nodes" if nodes > 1 else "")
               + (" (oversubscribed)" if ranks > cores * nodes else ""))
     parameters = ", ".join(f"{p}={value}" for p, value in c["parameters"].items() if value)
-    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else ""))
+    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
+              + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"])
     if c["algorithm"] != "native":
         a = core().algorithm(operation, c["algorithm"])

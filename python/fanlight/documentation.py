@@ -37,6 +37,9 @@ def configuration() -> str:
               "  scatterv, alltoallv, allgatherv-any and neighborhoods 0, since no rank knows what the others have.",
               *(f"- `{name}=`: {what}." for name, what in _core.parameters()),
               "- `flat=yes`: on several nodes the algorithm runs among all ranks, in place of one rank of each node.",
+              "- `lanes=yes`: of each node not one rank but all have part in it, rank i of each in lane i, which moves its part",
+              "  of the data over messages. Where nodes have different numbers of ranks, or the operation has no such form,",
+              "  such a rule is passed over (a forced algorithm runs without lanes).",
               "- `transport=`: shared, message, rma-fence, rma-lock or rma-flush.\n", "```",
               _core.built_in_rules().rstrip(), "```", ""]
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from .tables import table
 
 
 # Values of the parameters that change schedules, besides the defaults.
-UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3}
+UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3, "ranks_per_node": 3}
 
 
 def cases(algorithm, size: int):

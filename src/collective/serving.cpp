@@ -159,6 +159,7 @@ Situation Serving::situation(const Kind& kind, const Problem& problem) const {
     situation.ranks = size;
     situation.nodes = map_.nodes();
     situation.composed = map_.nodes() > 1 && composes(problem, map_);
+    situation.lanes = composes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
     situation.commutative = kind.commutative;
@@ -210,12 +211,13 @@ void Serving::make(const Kind& kind, Decision& decision) {
         return;
     }
     decision.parameters = problem.parameters = choice.parameters;
-    const bool composed = situation.composed && !choice.flat;
+    const bool lanes = choice.lanes && !choice.flat && transport == Transport::message;
+    const bool composed = lanes || (situation.composed && !choice.flat);
     try {
         if (transport != Transport::shared) decision.remote = &remote(transport);
         if (composed)
             decision.composition = std::make_unique<Composition>(
-                *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.remote,
+                lanes ? Composition::By::lanes : Composition::By::representatives, *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.remote,
                 [this](const Problem& p) { return plan_in_node(p); });
         else if (decision.remote && !lengths_are_unknown)
             decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
@@ -232,7 +234,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     verbose([&] {
         return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " +
                std::string(choice.algorithm->name) +
-               (decision.remote ? (composed ? " between the nodes over " : " over ") + std::string(to_string(transport)) : "") +
+               (decision.remote ? (lanes ? " in lanes over " : composed ? " between the nodes over " : " over ") + std::string(to_string(transport)) : "") +
                " by " + std::string(choice.rule);
     }, rank);
 }
@@ -261,6 +263,9 @@ Plan Serving::plan_in_node(const Problem& problem) const {
     const char* const always = problem.operation == Operation::barrier    ? "dissemination"
                                : problem.operation == Operation::gatherv  ? "root-reads-all"
                                : problem.operation == Operation::scatterv ? "root-writes-all"
+                               : problem.operation == Operation::allgatherv ? "ring"
+                               : problem.operation == Operation::alltoall || problem.operation == Operation::reduce_scatter
+                                   ? "pairwise"
                                                                           : "binomial";
     return group.plan(*find_algorithm(problem.operation, always), problem);
 }

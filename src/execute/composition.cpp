@@ -8,10 +8,12 @@
 
 namespace fanlight {
 
+bool elements_find_room(const Problem& p) { return p.element <= 4096; }
+
 bool composes(const Problem& p, const NodeMap& map) {
     switch (p.operation) {
         case Operation::reduce:
-        case Operation::allreduce: return p.commutative || map.blocked();
+        case Operation::allreduce: return elements_find_room(p) && (p.commutative || map.blocked());
         case Operation::barrier:
         case Operation::bcast:
         case Operation::allgather:
@@ -22,22 +24,28 @@ bool composes(const Problem& p, const NodeMap& map) {
     }
 }
 
-Composition::Composition(const Algorithm& algorithm, const Problem& problem, const NodeMap& map, Group* node,
+Composition::Composition(By by, const Algorithm& algorithm, const Problem& problem, const NodeMap& map, Group* node,
                          RemoteGroup& remote, const NodePlan& node_plan)
     : algorithm_(algorithm), whole_(problem), map_(map), node_(node), remote_(remote), node_plan_(node_plan) {
-    for (int n = 0; n < map.nodes(); ++n) representatives_.push_back(representative(n));
-    if (family_of(problem.operation) == Family::blocks || family_of(problem.operation) == Family::blocks_v) {
-        place_.resize(static_cast<std::size_t>(problem.size));
-        for (int n = 0; n < map.nodes(); ++n) {
+    if (by == By::lanes) in_lanes();
+    else by_representatives();
+    scratch_.resize(scratch_bytes_);
+}
+
+void Composition::by_representatives() {
+    for (int n = 0; n < map_.nodes(); ++n) members_.push_back(representative(n));
+    if (family_of(whole_.operation) == Family::blocks || family_of(whole_.operation) == Family::blocks_v) {
+        place_.resize(static_cast<std::size_t>(whole_.size));
+        for (int n = 0; n < map_.nodes(); ++n) {
             const std::size_t start = total_;
-            for (const int r : map.members(n)) {
+            for (const int r : map_.members(n)) {
                 place_[static_cast<std::size_t>(r)] = total_;
-                total_ += problem.block(r).bytes;
+                total_ += whole_.block(r).bytes;
             }
             node_blocks_.push_back({start, total_ - start});
         }
     }
-    switch (problem.operation) {
+    switch (whole_.operation) {
         case Operation::barrier: barrier(); break;
         case Operation::bcast: bcast(); break;
         case Operation::reduce: reduce(); break;
@@ -46,9 +54,8 @@ Composition::Composition(const Algorithm& algorithm, const Problem& problem, con
         case Operation::allgatherv: allgather(); break;
         case Operation::gather: gather(); break;
         case Operation::scatter: scatter(); break;
-        default: throw std::invalid_argument(std::string(to_string(problem.operation)) + " is not composed of phases");
+        default: throw std::invalid_argument(std::string(to_string(whole_.operation)) + " is not composed of phases");
     }
-    scratch_.resize(scratch_bytes_);
 }
 
 int Composition::representative(int node) const {
@@ -66,14 +73,15 @@ void Composition::barrier() {
 void Composition::bcast() {
     const Problem p = vector_problem(Operation::bcast, whole_.bytes);
     between(p, input(), output());
-    in_node(p, map_.local(representative(map_.node(whole_.rank))), whole_.rank == whole_.root ? input() : output(), output());
+    if (at_root()) together();
+    in_node(p, map_.local(representative(here())), whole_.rank == whole_.root ? input() : output(), output());
 }
 
 void Composition::reduce() {
     const Problem p = vector_problem(Operation::reduce, whole_.bytes);
     const bool combines = node_ && represents();
     if (combines) scratch_bytes_ = whole_.bytes;
-    in_node(p, map_.local(representative(map_.node(whole_.rank))), input(), scratch());
+    in_node(p, map_.local(representative(here())), input(), scratch());
     between(p, combines ? scratch() : input(), output());
 }
 
@@ -89,7 +97,7 @@ void Composition::allgather() {
     const bool ordered = map_.blocked();
     if (!ordered && represents()) scratch_bytes_ = total_;
     const Address all = ordered ? output() : scratch();
-    const Address own = all + node_blocks_[static_cast<std::size_t>(map_.node(whole_.rank))].offset;
+    const Address own = all + node_blocks_[static_cast<std::size_t>(here())].offset;
     in_node(blocks_in_node(Operation::gatherv), 0, input(), own);
     between(blocks_between(Operation::allgather, Operation::allgatherv), node_ ? own : input(), all);
     if (!ordered) reorder(all, output(), true);
@@ -98,26 +106,26 @@ void Composition::allgather() {
 
 void Composition::gather() {
     const bool ordered = map_.blocked(), root = whole_.rank == whole_.root;
-    const Block own = node_blocks_[static_cast<std::size_t>(map_.node(whole_.rank))];
+    const Block own = node_blocks_[static_cast<std::size_t>(here())];
     if (root && !ordered) scratch_bytes_ = total_;
     if (!root && represents()) scratch_bytes_ = own.bytes;
     const Address all = ordered ? output() : scratch();
-    const Address here = root ? all + own.offset : scratch();
-    in_node(blocks_in_node(Operation::gatherv), map_.local(representative(map_.node(whole_.rank))), input(), here);
-    between(blocks_between(Operation::gather, Operation::gatherv), node_ ? here : input(), all);
+    const Address place = root ? all + own.offset : scratch();
+    in_node(blocks_in_node(Operation::gatherv), map_.local(representative(here())), input(), place);
+    between(blocks_between(Operation::gather, Operation::gatherv), node_ ? place : input(), all);
     if (root && !ordered) reorder(all, output(), true);
 }
 
 void Composition::scatter() {
     const bool ordered = map_.blocked(), root = whole_.rank == whole_.root;
-    const Block own = node_blocks_[static_cast<std::size_t>(map_.node(whole_.rank))];
+    const Block own = node_blocks_[static_cast<std::size_t>(here())];
     if (root && !ordered) scratch_bytes_ = total_;
     if (!root && represents()) scratch_bytes_ = own.bytes;
     const Address all = ordered ? input() : scratch();
-    const Address here = !node_ ? output() : root ? all + own.offset : scratch();
+    const Address place = !node_ ? output() : root ? all + own.offset : scratch();
     if (root && !ordered) reorder(input(), all, false);
-    between(blocks_between(Operation::scatter, Operation::scatterv), all, here);
-    in_node(blocks_in_node(Operation::scatterv), map_.local(representative(map_.node(whole_.rank))), here, output());
+    between(blocks_between(Operation::scatter, Operation::scatterv), all, place);
+    in_node(blocks_in_node(Operation::scatterv), map_.local(representative(here())), place, output());
 }
 
 // --- their phases ----------------------------------------------------------------------
@@ -135,7 +143,7 @@ Problem Composition::vector_problem(Operation operation, std::size_t bytes) cons
 Problem Composition::blocks_in_node(Operation operation) const {
     Problem p = vector_problem(operation, 0);
     std::size_t offset = 0;
-    for (const int r : map_.members(map_.node(whole_.rank))) {
+    for (const int r : map_.members(here())) {
         p.blocks.push_back({offset, whole_.block(r).bytes});
         offset += p.blocks.back().bytes;
     }
@@ -166,10 +174,18 @@ void Composition::between(Problem p, Address from, Address to) {
             if (a.operation == p.operation && !algorithm && !a.power_of_two) algorithm = &a;
     }
     p.parameters = whole_.parameters;
-    p.rank = represents() ? map_.node(whole_.rank) : -1;
+    p.rank = represents() ? here() : -1;
     p.size = map_.nodes();
     p.root = has_root(p.operation) ? map_.node(whole_.root) : 0;
-    phases_.push_back({remote_.plan(*algorithm, p, representatives_), from, to});
+    phases_.push_back({remote_.plan(*algorithm, p, members_), from, to});
+}
+
+void Composition::together() {
+    if (node_) phases_.back().with_next = true;
+}
+
+Address Composition::reserve(std::size_t bytes) {
+    return scratch(std::exchange(scratch_bytes_, scratch_bytes_ + (bytes + 63) / 64 * 64));
 }
 
 // All blocks between the order of the nodes and that of the ranks, on those who have them all.
@@ -193,15 +209,22 @@ void Composition::run(const void* input, void* output, const Combiner* combiner)
         std::byte* const start = base[static_cast<int>(a.buffer)];
         return start ? start + a.offset : nullptr;  // significant at the root alone
     };
-    for (const Phase& phase : phases_) {
-        std::byte* const from = at(phase.from);
-        std::byte* const to = at(phase.to);
-        if (const auto* plan = std::get_if<Plan>(&phase.what)) {
+    for (auto phase = phases_.begin(); phase != phases_.end(); ++phase) {
+        std::byte* const from = at(phase->from);
+        std::byte* const to = at(phase->to);
+        if (const auto* plan = std::get_if<Plan>(&phase->what)) {
             node_->run(*plan, from, to, combiner);
-        } else if (const auto* remote = std::get_if<RemotePlan>(&phase.what)) {
-            remote_.run(*remote, from, to, combiner);
+        } else if (const auto* remote = std::get_if<RemotePlan>(&phase->what)) {
+            if (!phase->with_next) {
+                remote_.run(*remote, from, to, combiner);
+                continue;
+            }
+            ++phase;
+            remote_.run(*remote, from, to, combiner, [&] {
+                node_->run(std::get<Plan>(phase->what), at(phase->from), at(phase->to), combiner);
+            });
         } else {
-            const Copies& copies = std::get<Copies>(phase.what);
+            const Copies& copies = std::get<Copies>(phase->what);
             for (std::size_t i = 0; i < copies.from.size(); ++i)
                 copy_bytes(to + copies.to[i].offset, from + copies.from[i].offset, copies.from[i].bytes);
         }

@@ -1,5 +1,7 @@
 // An operation on a communicator whose ranks are on several nodes, as phases: inside the nodes
-// through shared memory, between them one rank of each node, its representative.
+// through shared memory, between them messages or windows.
+//
+// By representatives: between the nodes is one rank of each.
 //
 //   bcast        between the nodes from the root; in each node from its representative
 //   reduce       in each node to its representative; between the nodes to the root
@@ -14,8 +16,21 @@
 // ring III), but for the root's node, which gets its copy while the others get theirs.
 //
 // Blocks travel in the order of the nodes.  Where that is not the order of the ranks, those who
-// hold all blocks put them into order: any map of ranks to nodes will do.  A reduction's
-// bracketing follows from the problem and the map alone.
+// hold all blocks put them into order: any map of ranks to nodes will do.
+//
+// In lanes, where all nodes have equally many ranks: lane i has rank i of each node, and each lane
+// moves its part between the nodes, so that no core is idle and none has to move everything.
+//
+//   bcast        in the root's node; in each lane a part of the vector; in each other node its parts
+//   reduce       in each node a part for each rank; in each lane to the root's node; there to the root
+//   allreduce    in each node a part for each rank; in each lane; in each node from all to all
+//   allgather(v) in each lane; in each node the blocks of each node in turn
+//   alltoall     in each lane what is for a node as one block; in each node what came from each
+//   reduce_scatter_block
+//                in each node the blocks of each node in turn; in each lane
+//
+// A reduction's bracketing follows from the problem and the map alone.  Source of the lanes:
+// Träff, Hunold 2020 (decomposing MPI collectives for multi-lane communication).
 #pragma once
 
 #include <functional>
@@ -29,9 +44,13 @@
 
 namespace fanlight {
 
-// Whether the operation can be composed: not where an operator that does not commute would
-// meet operands in another order than the ranks'.
+// Whether the operation can be composed by representatives: not where an operator that does not
+// commute would meet operands in another order than the ranks'.
 bool composes(const Problem&, const NodeMap&);
+bool composes_in_lanes(const Problem&, const NodeMap&);
+// Where an element of the program's is too long to be staged it depends on the node whether there
+// is another way, and all nodes must decide alike.
+bool elements_find_room(const Problem&);
 
 class Composition {
 public:
@@ -39,9 +58,11 @@ public:
     using NodePlan = std::function<Plan(const Problem&)>;
 
     // `algorithm` runs between the nodes (for allgather and gather of uneven nodes its namesake
-    // of the v form).  `remote` must outlive this.  All ranks; throws std::invalid_argument on
-    // all alike.  `node` is null where this rank is alone on its node.
-    Composition(const Algorithm& algorithm, const Problem&, const NodeMap&, Group* node, RemoteGroup& remote,
+    // of the v form).  `remote` must outlive this; lanes need one of messages: windows are all
+    // ranks' together, and the lanes' parts may differ.  All ranks; throws std::invalid_argument
+    // on all alike.  `node` is null where this rank is alone on its node.
+    enum class By { representatives, lanes };
+    Composition(By, const Algorithm& algorithm, const Problem&, const NodeMap&, Group* node, RemoteGroup& remote,
                 const NodePlan&);
 
     void run(const void* input, void* output, const Combiner*);
@@ -53,8 +74,10 @@ private:
     struct Phase {
         std::variant<Plan, RemotePlan, Copies> what;
         Address from, to;
+        bool with_next = false;  // the next one is done while this one's messages are under way
     };
 
+    void by_representatives();
     void barrier();
     void bcast();
     void reduce();
@@ -63,14 +86,30 @@ private:
     void gather();
     void scatter();
 
+    // lanes.cpp
+    void in_lanes();
+    void bcast_in_lanes();
+    void reduce_in_lanes();
+    void allreduce_in_lanes();
+    void allgather_in_lanes();
+    void alltoall_in_lanes();
+    void reduce_scatter_block_in_lanes();
+    Problem parts_in_node(Operation) const;
+    Problem blocks_of_node(Operation, int node) const;
+
     void in_node(Problem, int root, Address from, Address to);
     void between(Problem, Address from, Address to);
     void reorder(Address from, Address to, bool to_ranks);
+    void together();  // the last phase, and the next one while its messages are under way
     Problem vector_problem(Operation, std::size_t bytes) const;
     Problem blocks_in_node(Operation) const;
     Problem blocks_between(Operation even, Operation uneven) const;
     int representative(int node) const;
-    bool represents() const { return representative(map_.node(whole_.rank)) == whole_.rank; }
+    bool represents() const { return members_[static_cast<std::size_t>(here())] == whole_.rank; }
+    int here() const { return map_.node(whole_.rank); }
+    bool at_root() const { return here() == map_.node(whole_.root); }
+    // So much more scratch memory.
+    Address reserve(std::size_t bytes);
 
     const Algorithm& algorithm_;
     const Problem whole_;
@@ -78,7 +117,7 @@ private:
     Group* const node_;
     RemoteGroup& remote_;
     const NodePlan& node_plan_;
-    std::vector<int> representatives_;
+    std::vector<int> members_;           // between the nodes: of each one, the representative or this lane's
     std::vector<std::size_t> place_;     // of each rank's block in the order of the nodes
     std::vector<Block> node_blocks_;     // of each node's blocks in that order
     std::size_t total_ = 0;

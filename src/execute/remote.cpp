@@ -61,20 +61,25 @@ RemotePlan RemoteGroup::plan(const Algorithm& algorithm, const Problem& problem,
     return plan;
 }
 
-void RemoteGroup::run(const RemotePlan& plan, const void* input, void* output, const Combiner* combiner) {
+void RemoteGroup::run(const RemotePlan& plan, const void* input, void* output, const Combiner* combiner,
+                      const Meanwhile& meanwhile) {
     const auto* from = static_cast<const std::byte*>(input);
     auto* to = static_cast<std::byte*>(output);
+    // A fence waits for all ranks: one that waits for others meanwhile would keep them from it.
+    const bool at_the_end = meanwhile && kind_ == Transport::rma_fence;
     for (const RemotePlan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            run_once(part.exchange, from, to, combiner, plan.name.c_str());
+            const bool last = &part == &plan.parts.back() && i + 1 == part.repeat;
+            run_once(part.exchange, from, to, combiner, plan.name.c_str(), last && meanwhile && !at_the_end ? &meanwhile : nullptr);
             // A rank that has no part in it may have no buffers.
             if (from) from += plan.piece_bytes;
             if (to) to += plan.piece_bytes;
         }
+    if (at_the_end) meanwhile();
 }
 
 void RemoteGroup::run_once(const Exchange& x, const std::byte* input, std::byte* output, const Combiner* combiner,
-                           const char* name) {
+                           const char* name, const Meanwhile* meanwhile) {
     if (scratch_.size() < x.scratch_bytes) scratch_.resize(x.scratch_bytes);
     if (incoming_.size() < x.incoming_bytes) incoming_.resize(x.incoming_bytes);
     std::byte* const base[] = {const_cast<std::byte*>(input), output, scratch_.data()};
@@ -107,11 +112,13 @@ void RemoteGroup::run_once(const Exchange& x, const std::byte* input, std::byte*
                     combine(at(t.from), at(t.to), t);
                     break;
             }
+        if (meanwhile && &round == &x.rounds.back()) (*meanwhile)();
         waiter_(peer, name, [&] { return transport_->round_over(round.epoch); });
         for (const Transfer& t : steps)
             if (t.kind == Transfer::Kind::receive && t.order != Order::overwrite)
                 combine(incoming_.data() + t.incoming, at(t.to), t);
     }
+    if (meanwhile && x.rounds.empty()) (*meanwhile)();
     waiter_(-1, name, [&] { return transport_->operation_over(x.epochs); });
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,12 +41,15 @@ public:
     // is -1 where this rank is none of them.  Throws std::invalid_argument, on all ranks alike,
     // where a restriction or the room in the windows forbids the problem.
     RemotePlan plan(const Algorithm&, const Problem&, std::span<const int> members) const;
-    void run(const RemotePlan&, const void* input, void* output, const Combiner*);
+    // `meanwhile` is done when all is sent that this rank has to send, before it waits for the rest.
+    using Meanwhile = std::function<void()>;
+    void run(const RemotePlan&, const void* input, void* output, const Combiner*, const Meanwhile& meanwhile = {});
 
 private:
     Exchange piece(const Algorithm&, const Problem&, std::span<const int> members) const;
     std::size_t piece_bytes_for(const Algorithm&, const Problem&) const;
-    void run_once(const Exchange&, const std::byte* input, std::byte* output, const Combiner*, const char* name);
+    void run_once(const Exchange&, const std::byte* input, std::byte* output, const Combiner*, const char* name,
+                  const Meanwhile* meanwhile);
 
     Transport kind_;
     std::unique_ptr<RemoteTransport> transport_;

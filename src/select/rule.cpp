@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "mpi"};
 // Of how an algorithm runs, whichever it is; beside the parameters of its own.
-constexpr std::array<std::string_view, 2> ways{"transport", "flat"};
+constexpr std::array<std::string_view, 3> ways{"transport", "flat", "lanes"};
 // `other` is what Situation::mpi says of a library that has no name here.
 constexpr std::array<std::string_view, 6> libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
 
@@ -122,8 +122,8 @@ void set_parameter(Choice& choice, const Assignment& a) {
         choice.transport = transport_from(a.value);
         return;
     }
-    if (a.name == "flat") {
-        choice.flat = yes_or_no(a);
+    if (a.name == "flat" || a.name == "lanes") {
+        (a.name == "flat" ? choice.flat : choice.lanes) = yes_or_no(a);
         return;
     }
     const std::size_t n = bytes_or_throw(a, a.value);
@@ -143,6 +143,8 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     const std::string unknown = std::string(to_string(algorithm->operation)) + ":" +
                                 std::string(algorithm->name) + " has no parameter";
     for (const std::string_view w : words) set_parameter(choice, assignment(w, allowed, unknown, seen));
+    if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
+        wrong("lanes=yes goes with transport=message alone");
     return choice;
 }
 

@@ -83,10 +83,10 @@ std::string read_file(const std::string& file) {
 }
 
 // What a restriction may ask of a problem: nothing that only one rank knows.
-Problem problem_of(const Situation& s, bool flat) {
+Problem problem_of(const Situation& s, const Rule& rule) {
     Problem p;
     p.operation = s.operation;
-    p.size = s.composed && !flat ? s.nodes : s.ranks;
+    p.size = (s.composed && !rule.flat) || (s.lanes && rule.lanes) ? s.nodes : s.ranks;
     p.bytes = s.bytes;
     p.commutative = s.commutative;
     return p;
@@ -109,12 +109,14 @@ Choice Selector::choose_by_rule(const Situation& s) const { return choose(s, fal
 Choice Selector::choose(const Situation& situation, bool forced) const {
     for (const Rule& rule : rules_) {
         if ((rule.forced && !forced) || !rule.fits(situation)) continue;
+        if (rule.lanes && !situation.lanes && !rule.forced) continue;
         if (rule.algorithm) {
-            const std::string why = restriction(*rule.algorithm, problem_of(situation, rule.flat));
+            const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
             if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
             if (!why.empty()) continue;
         }
         Choice choice = rule;
+        choice.lanes = rule.lanes && situation.lanes;
         choice.rule = rule.text;
         return choice;
     }

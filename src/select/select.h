@@ -12,8 +12,10 @@
 //
 // nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
 // between the nodes, one rank of each, and what runs inside a node is what the rules say of a
-// communicator of its ranks (nodes=1).  flat=yes: the algorithm runs among all ranks, as it also
-// does where an operation cannot be composed.  transport= is how the algorithm's data moves:
+// communicator of its ranks (nodes=1).  lanes=yes: not one rank of each node but all of them, each
+// with its part of the data; such a rule is for nodes that have equally many ranks and for
+// operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among all
+// ranks, as it also does where an operation cannot be composed.  transport= is how the algorithm's data moves:
 // shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.
 #pragma once
 
@@ -35,6 +37,7 @@ struct Situation {
     int ranks = 1;
     int nodes = 1;
     bool composed = false;  // an operation on several nodes that need not be flat
+    bool lanes = false;     // nor leave out any rank of a node
     bool oversubscribed = false;
     bool single_copy = true;
     bool commutative = true;
@@ -45,7 +48,7 @@ struct Choice {
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
     std::optional<Transport> transport;
-    bool flat = false;
+    bool flat = false, lanes = false;
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 

@@ -99,6 +99,7 @@ TEST(Registry, rows_name_the_parameters_that_their_schedules_depend_on) {
         EXPECT_EQ(plain != steps(a, {.degree = 8}), a.takes("degree"));
         EXPECT_EQ(plain != steps(a, {.minimum = 10000}), a.takes("minimum"));
         EXPECT_EQ(plain != steps(a, {.shift = 3}), a.takes("shift"));
+        EXPECT_EQ(plain != steps(a, {.ranks_per_node = 3}), a.takes("ranks_per_node"));
     }
 }
 

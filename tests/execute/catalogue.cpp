@@ -281,7 +281,7 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
             }
             result.push_back(p);
             // In short pieces, and by other trees and parts than those of the defaults.
-            p.parameters = {.degree = 1, .piece = 3000, .minimum = 100, .shift = 2};
+            p.parameters = {.degree = 1, .piece = 3000, .minimum = 100, .shift = 2, .ranks_per_node = 2};
             if ((n > 1000 && n < 3000) || (n > 0 && n < 10 && root == 0)) result.push_back(p);
             p.parameters = {};
             if (family_of(a.operation) == Family::signal) return result;

@@ -54,3 +54,23 @@ def test_mpi4py(mpi, ranks, plain):
     if not plain:
         for operation in running.operations():
             assert result.report.calls(operation) >= 10, f"{operation}\n{result}"
+
+
+@pytest.mark.parametrize("transport", ["message", "rma-flush", "rma-fence", "rma-lock"])
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_collectives_over(mpi, transport, fanlight_only, request):
+    """Its collectives, blocking, non-blocking and persistent, over a transport that is forced."""
+    folder, python = suite(mpi)
+    everything = request.config.getoption("--long")
+    if not everything and (mpi, transport) not in ((MPICH, "rma-flush"), (OPENMPI, "message")):
+        request.getfixturevalue("long")
+    command = [python, folder / "test/main.py", "--no-builddir", "--failfast",
+               "-i", "test_cco" if everything else "test_cco_buf"]
+    result = run(mpi, 2, command, {"TRANSPORT": transport}, timeout=590)
+    text = result.out + result.err
+    assert not result.hung and result.code == 0, str(result)
+    assert len(re.findall(r"^OK\b", text, re.M)) == 2, str(result)
+    ran = [int(n) for n in re.findall(r"^Ran (\d+) tests", text, re.M)]
+    assert all(n > (500 if everything else 80) for n in ran), str(result)
+    for operation in ("allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "scan", "scatter"):
+        assert result.report.calls(operation) > 500, f"{operation}\n{result}"

@@ -4,6 +4,7 @@ on one that is taken for several (FANLIGHT_NODES), and on hosts of their own (te
 import collections
 import dataclasses
 import functools
+import re
 import subprocess
 
 import pytest
@@ -12,6 +13,7 @@ import running
 from running import IMPI, MPICH, OPENMPI, run
 
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
+LANES = {"bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter_block"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
 # Over nothing but shared memory.
 IN_MEMORY = {"alltoallv", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv"}
@@ -45,12 +47,12 @@ def rules(folder, extra=""):
     return str(file)
 
 
-def every_algorithm(mpi, ranks, fanlight, operations, nodes=0):
+def every_algorithm(mpi, ranks, fanlight, operations, nodes=0, composed=COMPOSED):
     """`nodes`: between which the algorithms run, where their operation is composed."""
     result = run(mpi, ranks, f"every_algorithm {CLASSES}", fanlight, timeout=90).must_be_ok()
     assert result.report, str(result)
     for operation in operations:
-        among = nodes if operation in COMPOSED and nodes else ranks
+        among = nodes if operation in composed and nodes else ranks
         wanted = {a.name for a in by_operation()[operation]
                   if ("power_of_two" not in a.restrictions or among & (among - 1) == 0)
                   and ("even" not in a.restrictions or among % 2 == 0)}
@@ -87,6 +89,40 @@ def test_composed_over_windows(mpi, transport, tmp_path, fanlight_only):
     every_algorithm(mpi, 3, {"NODES": "cyclic:2", "RULES": rules(tmp_path, f"transport={transport}")}, COMPOSED, 2)
 
 
+def in_lanes(result):
+    """The operations that FANLIGHT_VERBOSE says run in lanes."""
+    return {o.replace("-", "_") for o in re.findall(r"^fanlight: ([\w-]+) of \d+ bytes: \S+ in lanes", result.err, re.M)}
+
+
+@pytest.mark.parametrize("mpi,nodes,ranks", [(MPICH, "blocks:2", 4), (OPENMPI, "cyclic:2", 4)], ids=str)
+def test_in_lanes(mpi, nodes, ranks, tmp_path, fanlight_only):
+    # Alltoall's blocks for a node must be neighbours.
+    lanes = LANES - ({"alltoall"} if nodes.startswith("cyclic") else set())
+    settings = {"NODES": nodes, "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1}
+    result = every_algorithm(mpi, ranks, settings, lanes, 2, LANES)
+    assert in_lanes(result) == lanes, str(result)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
+    result = run(mpi, 3, "every_algorithm 1", {"NODES": "blocks:2", "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1})
+    assert in_lanes(result.must_be_ok()) == set(), str(result)
+    assert result.report.calls("bcast") and not result.report.calls("alltoall"), str(result)
+
+
+@pytest.mark.parametrize("how", ["non-blocking", "persistent"])
+@pytest.mark.parametrize("mpi,settings,reason", [
+    (MPICH, {"NODES": "cyclic:2"}, "a communicator that spans several nodes"),
+    (OPENMPI, {"TRANSPORT": "message"}, "FANLIGHT_TRANSPORT does not serve it")], ids=str)
+def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_only):
+    result = run(mpi, 3, "every_algorithm 1", settings, preloads=(mpi.program("by_requests.so"), None),
+                 settings={"BY_REQUESTS": how}).must_be_ok()
+    for operation in by_operation():
+        name = "i" + operation if how == "non-blocking" else operation + "_init"
+        assert not result.report.calls(name), str(result)
+        assert {r["reason"] for r in result.report.rows(name, "mpi")} & {reason, "lengths that only the root knows, non-blocking"}, str(result)
+
+
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_flat(mpi, tmp_path, fanlight_only):
     every_algorithm(mpi, 3, {"NODES": "blocks:2", "RULES": rules(tmp_path, "flat=yes")}, set(by_operation()))
@@ -120,19 +156,27 @@ class OnHosts(running.Mpi):
                 *(["--cyclic"] if self.cyclic else []), *options, "-n", str(ranks)]
 
 
-@functools.cache
-def why_no_hosts():
+@pytest.fixture(scope="session")
+def hosts_allowed():
     tried = subprocess.run([running.ROOT / "tests/cluster", "--root", "/nowhere", "-n", "1", "true"],
                            capture_output=True, text=True)
-    return tried.stderr.strip() if tried.returncode == 77 else ""
+    if tried.returncode == 77:
+        pytest.skip(tried.stderr.strip())
 
 
 @pytest.mark.parametrize("cyclic", [False, True], ids=["blocks", "cyclic"])
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 4), (OPENMPI, 3), (IMPI, 4)], ids=str)
-def test_on_two_hosts(mpi, ranks, cyclic, tmp_path, fanlight_only):
-    if why_no_hosts():
-        pytest.skip(why_no_hosts())
+def test_on_two_hosts(mpi, ranks, cyclic, tmp_path, fanlight_only, hosts_allowed):
     hosts = OnHosts(mpi.name, mpi.root, mpi.abi, cyclic)
     # All hosts share the cores of this machine.
     settings = {"CORES": 1, "RULES": rules(tmp_path)}
     every_algorithm(hosts, ranks, settings, set(by_operation()), 2)
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_built_in_rules_on_two_hosts(mpi, fanlight_only, hosts_allowed):
+    hosts = OnHosts(mpi.name, mpi.root, mpi.abi)
+    result = run(hosts, 4, "every_algorithm 1", {"CORES": 1, "VERBOSE": 1}, timeout=90).must_be_ok()
+    # They are for long vectors, and 200 KB are among the lengths.
+    assert in_lanes(result) >= {"reduce", "allreduce", "allgather", "reduce_scatter_block"}, str(result)
+    assert all(result.report.calls(operation) for operation in COMPOSED), str(result)

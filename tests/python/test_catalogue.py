@@ -138,6 +138,8 @@ def test_wrong_problems_are_refused():
 def test_explain(fanlight):
     said = fanlight("explain", "allreduce", "64K", "-n", "4").stdout
     assert "64K" in said and "rule" in said
+    assert "in lanes" in fanlight("explain", "allreduce", "1M", "-n", "4", "--nodes", "2").stdout
+    assert "in lanes" not in fanlight("explain", "allreduce", "1M", "-n", "3", "--nodes", "2").stdout
     forced = fanlight("explain", "bcast", "8", "-n", "4", env={"FANLIGHT_ALGORITHM": "bcast:binomial"}).stdout
     assert "binomial" in forced and "FANLIGHT_ALGORITHM" in forced
     assert "bytes" in fanlight("explain", "bcast", "lots", code=2).stderr

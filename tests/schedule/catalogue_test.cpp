@@ -63,6 +63,8 @@ std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
         for (int shift : {1, size + 3}) result.push_back({.shift = shift});
     if (algorithm.takes("minimum"))
         for (std::size_t minimum : {1, 8, 50000}) result.push_back({.minimum = minimum});
+    if (algorithm.takes("ranks_per_node"))
+        for (int ranks : {1, 2, 3, size, size + 3}) result.push_back({.ranks_per_node = ranks});
     return result;
 }
 
@@ -138,7 +140,8 @@ std::string text(const Problem& p) {
            (p.parameters == Parameters{} ? ""
                                          : ", degree " + std::to_string(p.parameters.degree) +
                                                ", minimum " + std::to_string(p.parameters.minimum) +
-                                               ", shift " + std::to_string(p.parameters.shift));
+                                               ", shift " + std::to_string(p.parameters.shift) +
+                                               ", ranks per node " + std::to_string(p.parameters.ranks_per_node));
 }
 
 // The sizes that fail, with their first fault, for all problems of one algorithm.

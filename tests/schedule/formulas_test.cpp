@@ -99,6 +99,10 @@ const std::multimap<std::string, Formula> formulas{
                                       [](N p) { return p > 1 ? height(2, p) + p - 1 : 0; }}},
     {"bcast pruned-ring", {[](N p) { return p - 1 + p * p - p - ones(p); },
                            [](N p) { return ones(p) + p * p - p - ones(p); }, nullptr}},
+    // A ring of 4 ranks' nodes, and each rank that is not in it is sent the whole.
+    {"bcast pruned-ring-on-nodes", {[](N p) { const N n = (p + 3) / 4; return n - 1 + n * n - n - ones(n) + p - n; },
+                                    vectors_to_others, nullptr}},
+    {"bcast pruned-ring-on-nodes", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {.ranks_per_node = 64}}},
 
     {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
     {"reduce tree", {others, vectors_to_others, [](N p) { return height(3, p); }}},

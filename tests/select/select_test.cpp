@@ -212,6 +212,23 @@ TEST(Selector, NodesAndTransports) {
     expect_all_in(error_of("", "bcast -> binomial flat=2"), {"flat=2: expected yes or no"});
 }
 
+TEST(Selector, Lanes) {
+    const RuleFile file("reduce-scatter-block nodes=2.. -> recursive-halving lanes=yes\n"
+                        "reduce-scatter-block nodes=2.. -> pairwise\n");
+    const Selector selector("", file.path()), forced("reduce-scatter-block:pairwise(lanes=yes)", "");
+    Situation s = situation(Operation::reduce_scatter_block, 8, 6);
+    s.nodes = 2;
+    EXPECT_EQ(chosen(selector, s), "pairwise");
+    EXPECT_FALSE(selector.choose(s).lanes);
+    EXPECT_FALSE(forced.choose(s).lanes);
+    s.lanes = true;
+    EXPECT_EQ(chosen(selector, s), "recursive-halving") << "in each lane are two ranks";
+    EXPECT_TRUE(selector.choose(s).lanes);
+    EXPECT_TRUE(forced.choose(s).lanes);
+    for (const char* other : {"flat=yes", "transport=rma-lock"})
+        expect_all_in(error_of("", std::string("bcast -> binomial lanes=yes ") + other), {"transport=message alone"});
+}
+
 TEST(Selector, TheForcedOnesAreForTheWholeOperation) {
     const Selector selector("bcast:binomial", "");
     const Situation s = situation(Operation::bcast, 8, 2);
