@@ -149,7 +149,21 @@ Data data_of(const Problem& p, int call) {
     return {std::move(in), std::move(out), std::move(expected)};
 }
 
-std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
+namespace {
+
+// The same call on buffers that all have mapped.
+void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, const Combiner* combiner, const Mapped& mapped) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    if (!in.empty()) std::memcpy(mapped.input[rank], in.data(), in.size());
+    if (!out.empty()) std::memcpy(mapped.output[rank], out.data(), out.size());
+    group.run(plan, mapped, combiner);
+    if (!in.empty()) std::memcpy(in.data(), mapped.input[rank], in.size());
+    if (!out.empty()) std::memcpy(out.data(), mapped.output[rank], out.size());
+}
+
+}  // namespace
+
+std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
@@ -172,6 +186,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
         const Bytes before = in;
         if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
         else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
+        else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {
             return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " +
