@@ -45,6 +45,8 @@ if(NOT SKBUILD)
             FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
   endforeach()
   install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT fanlight)
+  # Apart, so that a DASH that is installed in the same place keeps its own.
+  install(DIRECTORY ${FANLIGHT_DASH_INCLUDE}/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT fanlight)
 
   configure_package_config_file(cmake/fanlightConfig.cmake.in
     ${PROJECT_BINARY_DIR}/fanlightConfig.cmake
