@@ -82,7 +82,7 @@ fanlight_code run(Problem problem, const Range& to, const Range& from, const Com
                 from.own() == to.own() + static_cast<std::size_t>(team.unit) * problem.bytes)
                 input.back() = output.back() + static_cast<std::size_t>(u) * problem.bytes;
         }
-        if (team.collectives->run(problem, {input, output}, combiner)) return FANLIGHT_OK;
+        if (team.collectives->run(problem, {input, output}, combiner, error)) return error;
     }
     if (length > INT_MAX) return fail(FANLIGHT_ERR_ARGUMENT, "%s: %zu are too many between nodes", name, length);
     return mpi_code(mpi(static_cast<int>(length)), name);

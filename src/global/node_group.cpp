@@ -76,7 +76,7 @@ NodeGroup::Planned NodeGroup::planned(Problem problem) const {
     return made;
 }
 
-bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combiner* combiner) {
+bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combiner* combiner, fanlight_code& error) {
     const std::tuple key{problem.operation, problem.bytes, problem.root, problem.element};
     auto found = plans_.find(key);
     if (found == plans_.end()) {
@@ -84,7 +84,11 @@ bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combine
         found = plans_.emplace(key, planned(problem)).first;
     }
     if (!found->second.served) return false;
-    group_.run(found->second.plan, buffers, combiner);
+    try {
+        group_.run(found->second.plan, buffers, combiner);
+    } catch (const OutOfStep& e) {
+        error = fail(FANLIGHT_ERR_ARGUMENT, "%s", e.what());
+    }
     return true;
 }
 

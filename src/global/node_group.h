@@ -23,8 +23,9 @@ public:
     static std::unique_ptr<NodeGroup> make(Team&, fanlight_code& error);
 
     // The buffers are all units', `input` and `output` at this unit's are what the problem calls so.
-    // False, on all units alike, where a rule leaves the problem to the MPI library.
-    bool run(const Problem&, const Mapped&, const Combiner*);
+    // False, on all units alike, where a rule leaves the problem to the MPI library.  `error`: the
+    // units called different things.
+    bool run(const Problem&, const Mapped&, const Combiner*, fanlight_code& error);
 
 private:
     NodeGroup(fanlight::Segment, std::size_t group_bytes, int unit, int size);
