@@ -14,7 +14,8 @@
 namespace fanlight::testing {
 
 struct Aligned {
-    explicit Aligned(std::size_t bytes) : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, bytes))) {
+    explicit Aligned(std::size_t bytes)
+        : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096))) {
         std::fill_n(base, bytes, std::byte{0});
     }
     ~Aligned() { std::free(base); }
