@@ -506,23 +506,17 @@ static void collectives(void)
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
-    // Units that do not call the same: found where they share memory.
-    fanlight_team own;
-    fanlight_pointer p;
-    DO(fanlight_team_split(FANLIGHT_TEAM_ALL, me / 2, me, &own));
-    int pair;
-    DO(fanlight_team_size(own, &pair));
-    DO(fanlight_allocate(own, 800, 0, &p));
-    fanlight_locality first;
-    DO(fanlight_unit_locality(own, 0, &first));
-    if (pair == 2 && first.direct) {
-        fanlight_locality second;
-        DO(fanlight_unit_locality(own, 1, &second));
-        if (second.direct)
-            WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_broadcast(p, 700, !(me % 2)));
+    // Units that do not call the same: found where they share memory, in a team of its own, since
+    // it serves no more afterwards.
+    if (units == 2 && fanlight_ptr(fanlight_at(from, !me, 0))) {
+        fanlight_team own;
+        fanlight_pointer p;
+        DO(fanlight_team_split(FANLIGHT_TEAM_ALL, 0, me, &own));
+        DO(fanlight_allocate(own, 800, 0, &p));
+        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_broadcast(p, 700, !me));
+        DO(fanlight_free(p));
+        DO(fanlight_team_free(&own));
     }
-    DO(fanlight_free(p));
-    DO(fanlight_team_free(&own));
     barrier();
     DO(fanlight_free(from));
     WRONG(FANLIGHT_ERR_SEGMENT, fanlight_allgather(to, from, 8));

@@ -29,11 +29,7 @@ extern "C" fanlight_code fanlight_get(void*, fanlight_pointer, size_t) { return 
 namespace fanlight::global {
 namespace {
 
-#ifdef __SANITIZE_THREAD__
 constexpr int rounds = 200;
-#else
-constexpr int rounds = 2000;
-#endif
 
 template <class Body>
 void on_units(int units, Body body) {
