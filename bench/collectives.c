@@ -10,6 +10,7 @@
 // after each call. Operations that synchronise by themselves are always measured in a loop.
 //
 // Without a preload MPI_Xxx and PMPI_Xxx are the same function: all ratios must then be 1.
+#include "exchange.h"
 #include "limits.h"
 #include "operations.h"
 #include "statistics.h"
@@ -36,7 +37,7 @@ typedef struct Options {
     int root;
     bool loop, sync;
     bool native_only, bind;
-    bool results, limits, passthrough;
+    bool results, limits, passthrough, exchange;
     const char *output;
 } Options;
 
@@ -54,6 +55,7 @@ static const char usage[] =
     "  -l, --limits              only the physical limits between ranks 0 and 1\n"
     "  -L, --with-limits         the limits, then the operations\n"
     "  -p, --passthrough         only what the preload costs on a call that it passes on\n"
+    "  -x, --exchange            only NEURON's exchange of spikes\n"
     "  -f, --output=FILE         JSON lines to FILE (default: standard output)\n";
 
 // ---- options --------------------------------------------------------------------------------
@@ -113,13 +115,13 @@ static bool parse_options(int argc, char **argv, Options *o)
         {"seconds", 1, 0, 't'},    {"blocks", 1, 0, 'b'},      {"root", 1, 0, 'r'},
         {"memory", 1, 0, 'M'},     {"native-only", 0, 0, 'n'}, {"limits", 0, 0, 'l'},
         {"with-limits", 0, 0, 'L'}, {"passthrough", 0, 0, 'p'}, {"output", 1, 0, 'f'},
-        {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},       {0, 0, 0, 0}};
+        {"exchange", 0, 0, 'x'},   {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},       {0, 0, 0, 0}};
     char default_operations[] = "default", default_sizes[] = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M";
     *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
                    .results = true};
     parse_operations(default_operations, o);
     parse_sizes(default_sizes, o);
-    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:BnlLpf:h", names, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:BnlLpxf:h", names, NULL)) != -1;) {
         bool good = true;
         switch (c) {
         case 'o': good = parse_operations(optarg, o); break;
@@ -138,6 +140,7 @@ static bool parse_options(int argc, char **argv, Options *o)
         case 'l': o->limits = true; o->results = false; break;
         case 'L': o->limits = true; break;
         case 'p': o->passthrough = true; o->results = false; break;
+        case 'x': o->exchange = true; o->results = false; break;
         case 'f': o->output = optarg; break;
         default: good = false;
         }
@@ -551,6 +554,8 @@ int main(int argc, char **argv)
         measure_limits(&bench.shared, bench.out);
     if (o->passthrough)
         measure_passthrough(&bench);
+    if (o->exchange)
+        bench.failed = !measure_exchange(&bench.shared, o->blocks, o->block, bench.out);
     if (o->results)
         for (int i = 0; i < o->operation_count; ++i)
             measure_operation(&bench, o->operations[i]);

@@ -1,7 +1,8 @@
 # What is installed, and where:
-#   lib/fanlight/libfanlight-<abi>.so   the preloads
+#   lib/fanlight/libfanlight-<abi>.so   the preloads, and the collectives' own API
 #   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
-#   lib/libfanlight_*.a, include/       the core that has no MPI in it, for C++ programs
+#   include/fanlight                    the interfaces for C, C++ and Fortran
+#   lib/libfanlight_*.a, include/fanlight/<room>   the core that has no MPI in it, for C++ programs
 #   lib/cmake/fanlight, lib/pkgconfig
 # In a Python wheel (scikit-build-core sets SKBUILD) only these libraries and the benchmark's
 # sources, beside the module.
@@ -20,45 +21,55 @@ foreach(room IN ITEMS preload global)
 endforeach()
 
 if(SKBUILD)
-  set(FANLIGHT_INSTALL_PRELOADS fanlight/lib)
+  if(preloads)
+    install(TARGETS ${preloads} LIBRARY DESTINATION fanlight/lib COMPONENT fanlight)
+  endif()
   # `fanlight bench` compiles its program for an MPI that nobody built it for.
   file(GLOB bench_sources ${PROJECT_SOURCE_DIR}/bench/*.[ch])
   install(FILES ${bench_sources} DESTINATION fanlight/bench-source)
+  # The rest is no part of a wheel: cmake --install ... --component development
+  set(component development EXCLUDE_FROM_ALL)
 else()
-  set(FANLIGHT_INSTALL_PRELOADS ${CMAKE_INSTALL_LIBDIR}/fanlight)
+  set(component fanlight)
 endif()
+
+set(FANLIGHT_INSTALL_PRELOADS ${CMAKE_INSTALL_LIBDIR}/fanlight)
 if(preloads)
-  install(TARGETS ${preloads} LIBRARY DESTINATION ${FANLIGHT_INSTALL_PRELOADS} COMPONENT fanlight)
+  install(TARGETS ${preloads} LIBRARY DESTINATION ${FANLIGHT_INSTALL_PRELOADS} COMPONENT ${component})
 endif()
+set(FANLIGHT_CORE_LIBRARIES)
+# In the order in which a linker wants them: upper rooms first.
+foreach(room IN ITEMS execute select config algorithms schedule)
+  if(TARGET fanlight_${room})
+    list(APPEND FANLIGHT_CORE_LIBRARIES fanlight_${room})
+    install(TARGETS fanlight_${room} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
+  endif()
+endforeach()
+foreach(room IN ITEMS execute transport memory topology select config algorithms schedule)
+  install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT ${component}
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+endforeach()
+install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
+# Apart, so that a DASH that is installed in the same place keeps its own.
+install(DIRECTORY ${FANLIGHT_DASH_INCLUDE}/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT ${component})
 
-if(NOT SKBUILD)
-  set(FANLIGHT_CORE_LIBRARIES)
-  # In the order in which a linker wants them: upper rooms first.
-  foreach(room IN ITEMS execute select config algorithms schedule)
-    if(TARGET fanlight_${room})
-      list(APPEND FANLIGHT_CORE_LIBRARIES fanlight_${room})
-      install(TARGETS fanlight_${room} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT fanlight)
-    endif()
-  endforeach()
-  foreach(room IN ITEMS execute transport memory topology select config algorithms schedule)
-    install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT fanlight
-            FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
-  endforeach()
-  install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT fanlight)
-  # Apart, so that a DASH that is installed in the same place keeps its own.
-  install(DIRECTORY ${FANLIGHT_DASH_INCLUDE}/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT fanlight)
+# In lower case find_package(fanlight) and find_package(Fanlight) find it.
+configure_package_config_file(cmake/fanlight-config.cmake.in ${PROJECT_BINARY_DIR}/fanlight-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR FANLIGHT_INSTALL_PRELOADS)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/fanlight-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/fanlight-config.cmake ${PROJECT_BINARY_DIR}/fanlight-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight COMPONENT ${component})
 
-  configure_package_config_file(cmake/fanlightConfig.cmake.in
-    ${PROJECT_BINARY_DIR}/fanlightConfig.cmake
-    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight
-    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR FANLIGHT_INSTALL_PRELOADS)
-  write_basic_package_version_file(${PROJECT_BINARY_DIR}/fanlightConfigVersion.cmake
-    COMPATIBILITY SameMinorVersion)
-  list(TRANSFORM FANLIGHT_CORE_LIBRARIES PREPEND -l OUTPUT_VARIABLE FANLIGHT_PC_LIBRARIES)
-  list(JOIN FANLIGHT_PC_LIBRARIES " " FANLIGHT_PC_LIBRARIES)
-  configure_file(cmake/fanlight.pc.in ${PROJECT_BINARY_DIR}/fanlight.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/fanlightConfig.cmake ${PROJECT_BINARY_DIR}/fanlightConfigVersion.cmake
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight COMPONENT fanlight)
-  install(FILES ${PROJECT_BINARY_DIR}/fanlight.pc
-          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT fanlight)
-endif()
+list(TRANSFORM FANLIGHT_CORE_LIBRARIES PREPEND -l OUTPUT_VARIABLE FANLIGHT_PC_LIBRARIES)
+list(JOIN FANLIGHT_PC_LIBRARIES " " FANLIGHT_PC_LIBRARIES)
+configure_file(cmake/fanlight.pc.in ${PROJECT_BINARY_DIR}/fanlight.pc @ONLY)
+set(pkg_config_files ${PROJECT_BINARY_DIR}/fanlight.pc)
+foreach(abi IN ITEMS mpich openmpi abi)
+  if(TARGET fanlight-${abi})
+    configure_file(cmake/fanlight-abi.pc.in ${PROJECT_BINARY_DIR}/fanlight-${abi}.pc @ONLY)
+    list(APPEND pkg_config_files ${PROJECT_BINARY_DIR}/fanlight-${abi}.pc)
+  endif()
+endforeach()
+install(FILES ${pkg_config_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})

@@ -72,7 +72,7 @@ FANLIGHT_API fanlight_code fanlight_team_free(fanlight_team *team);
 // The number in `to` of a unit of `from`; -1 where it is not in it.
 FANLIGHT_API fanlight_code fanlight_team_translate(fanlight_team from, int unit, fanlight_team to,
                                                    int *translated);
-FANLIGHT_API fanlight_code fanlight_barrier(fanlight_team team);
+FANLIGHT_API fanlight_code fanlight_team_barrier(fanlight_team team);
 
 // Where a unit runs.  -1: not known, as for the core of a unit that is not bound to one.
 typedef struct fanlight_locality {
@@ -229,19 +229,19 @@ FANLIGHT_API fanlight_code fanlight_lock_release(fanlight_lock lock);
 // and written again.
 
 // The root's bytes come to the same place in all parts.
-FANLIGHT_API fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root);
+FANLIGHT_API fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root);
 // Unit u's bytes at `from` come to the u-th place of so many bytes after `to`, in all parts;
 // `from` may be that place in each unit's own part, elsewhere the two may not overlap.
-FANLIGHT_API fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
+FANLIGHT_API fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
 // Unit u's v-th bytes after `from` come to unit v's u-th place after `to`; the two do not overlap.
-FANLIGHT_API fanlight_code fanlight_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);
+FANLIGHT_API fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);
 // To the root's part alone; the other parts at `to` are not touched.  `to` may be `from`, otherwise
 // the two do not overlap.  Operators: FANLIGHT_MIN to FANLIGHT_LXOR.
-FANLIGHT_API fanlight_code fanlight_reduce(fanlight_pointer to, fanlight_pointer from, size_t count,
+FANLIGHT_API fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count,
                                            fanlight_type type, fanlight_operator op, int root);
 // The same bits on all units; `to` may be `from`, otherwise the two do not overlap.  Operators:
 // FANLIGHT_MIN to FANLIGHT_LXOR.
-FANLIGHT_API fanlight_code fanlight_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count,
+FANLIGHT_API fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count,
                                               fanlight_type type, fanlight_operator op);
 
 #ifdef __cplusplus

@@ -136,6 +136,51 @@ def transfers_of(paper: Paper) -> list[dict]:
     return counted
 
 
+# ---- the whole exchange of spikes --------------------------------------------------------------------
+
+
+def measure_exchanges(contenders, numbers: list[int], cores: int, settings: str, quick: bool, bind: bool,
+                      launcher_arguments: list[str]) -> tuple[list[dict], list[str]]:
+    found, problems = [], []
+    arguments = ["--exchange", *(["--blocks=11"] if quick else []), *(["--bind"] if bind else [])]
+    for ranks in numbers:
+        for c in bench_run.with_settings(contenders, ranks, cores, settings):
+            if c.slow:
+                continue
+            outcome = bench_run.run_once(c, ranks, cores, arguments, True, launcher_arguments=launcher_arguments)
+            lines = [line for line in outcome.lines if line["type"] == "exchange"]
+            found += [{**line, "mpi": c.key, "ranks": ranks} for line in lines]
+            wrong = any(line["type"] == "wrong" for line in outcome.lines)
+            if outcome.problem or wrong or not all("any" in line for line in lines):
+                why = "WRONG RESULT" if wrong else outcome.problem or "there is no fanlight_allgatherv_any"
+                problems.append(f"{c.label}, {ranks} ranks, exchange: {why}")
+    return found, problems
+
+
+def exchanges_of(lines: list[dict]) -> list[dict]:
+    """One row for each MPI, number of ranks, of silent ones and of spikes: medians over the rounds."""
+    samples: dict[tuple, list[dict]] = {}
+    for line in lines:
+        samples.setdefault((line["mpi"], line["ranks"], line["silent"], line["spikes"]), []).append(line)
+    return [{"mpi": mpi, "ranks": ranks, "silent": silent, "spikes": spikes,
+             "times": {way: statistics.median(line[way]["median"] for line in of) for way in EXCHANGE_WAYS}}
+            for (mpi, ranks, silent, spikes), of in samples.items()]
+
+
+EXCHANGE_WAYS = {"library": "the MPI's own", "preload": "preloaded", "any": "fanlight_allgatherv_any"}
+
+
+def _exchange_table(rows: list[dict], label: str):
+    numbers = ("ranks", "silent", "spikes", *EXCHANGE_WAYS.values(), "one call: times faster", "than the MPI's own")
+    t = table(*numbers, numbers=numbers,
+              title=f"Counts and spikes in two calls, or in one, {label}: medians in µs")
+    for row in rows:
+        times = row["times"]
+        t.add_row(*(str(row[k]) for k in ("ranks", "silent", "spikes")), *(_time(times[way]) for way in EXCHANGE_WAYS),
+                  _ratio(times["preload"] / times["any"]), _ratio(times["library"] / times["any"]))
+    return t
+
+
 # ---- for the terminal ---------------------------------------------------------------------------
 
 
@@ -167,6 +212,9 @@ def show(console: Console, record: dict, paper: Paper, labels: dict[str, str]):
             rows = [r for r in record["times"] if (r["operation"], r["mpi"]) == (comparison.operation, mpi)]
             if rows:
                 console.print(_times_table(comparison, rows, label))
+    for mpi, label in labels.items():
+        if rows := [r for r in record["exchanges"] if r["mpi"] == mpi]:
+            console.print(_exchange_table(rows, label))
     if record["transfers"]:
         numbers = ("ranks", "paper", "counted")
         t = table("algorithm", *numbers, title="Transfers of the allgather, of all ranks", numbers=numbers)
@@ -225,6 +273,7 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
                           "comparisons": [dataclasses.asdict(c) for c in chosen]},
               "runs": [], "results": []}
     problems: list[str] = []
+    exchanges: list[dict] = []
     for turn in range(rounds):
         for comparison in chosen:
             plan = PaperPlan(comparison, contenders, numbers, sizes, quick=quick, settings=settings, cores=cores,
@@ -235,7 +284,13 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
                     mpi, way = plan.parts[line["mpi"]]
                     record[kind].append({**line, "mpi": mpi, "way": way.name, "round": turn})
             problems += plan.problems
+        if paper.exchange and not operations:
+            lines, wrong = measure_exchanges(contenders, numbers or list(paper.exchange), cores, settings, quick, bind,
+                                             launcher_arguments)
+            exchanges += lines
+            problems += wrong
     _note_versions(record)
+    record["exchanges"] = exchanges_of(exchanges)
     record["times"] = times_of(record["results"])
     record["claims"] = claims_of(dataclasses.replace(
         paper, claims=tuple(c for c in paper.claims if c.operation in [k.operation for k in chosen])),

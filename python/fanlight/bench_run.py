@@ -20,8 +20,8 @@ from . import launch, libraries, mpis
 from .errors import FanlightError
 from .mpis import Mpi
 
-SOURCES = ("collectives.c", "operations.c", "limits.c", "shared.c",
-           "operations.h", "limits.h", "shared.h", "statistics.h")
+SOURCES = ("collectives.c", "exchange.c", "operations.c", "limits.c", "shared.c",
+           "exchange.h", "operations.h", "limits.h", "shared.h", "statistics.h")
 
 # What each MPI's users set when there are more ranks than cores.  Open MPI yields by itself
 # under --oversubscribe.

@@ -34,7 +34,7 @@ def configuration() -> str:
               "- Conditions: `bytes`, `ranks` and `nodes` are numbers or ranges (`4K`, `..2K`, `1M..`, ends included);",
               "  `oversubscribed` and `single_copy` are yes or no; `mpi` is mpich, openmpi, impi, mvapich, cray or other.",
               "  `bytes` is the length of the vector or of one block; of the v forms the mean block, of gatherv,",
-              "  scatterv and alltoallv 0, since no rank knows what the others have.",
+              "  scatterv, alltoallv and allgatherv-any 0, since no rank knows what the others have.",
               *(f"- `{name}=`: {what}." for name, what in _core.parameters()),
               "- `flat=yes`: on several nodes the algorithm runs among all ranks, in place of one rank of each node.",
               "- `transport=`: shared, message, rma-fence, rma-lock or rma-flush.\n", "```",

@@ -98,6 +98,9 @@ class Paper:
     comparisons: tuple[Comparison, ...]
     claims: tuple[Claim, ...]
     transfers: tuple[Transfers, ...] = ()
+    # Numbers of ranks for which the whole exchange of spikes is measured: counts and spikes in two
+    # calls, and in one of fanlight_allgatherv_any (the paper's future work).
+    exchange: tuple[int, ...] = ()
 
 
 # The paper's is written with MPI_Sendrecv; over shared memory there is no message to match.
@@ -194,7 +197,8 @@ SPIKE_EXCHANGE = Paper(
     (Claim("6, 7", "RMA_Allgather in place of MPI_Allgather in NEURON: almost 10 % less time", "allgather",
            "RMA_Allgather (fence)", LIBRARY, (1.1, 1.1)),
      Claim("5", "one-sided communication saves the buffering and the double synchronisation of two-sided", "allgather",
-           "RMA_Allgather (fence)", "two-sided", (1, None))))
+           "RMA_Allgather (fence)", "two-sided", (1, None))),
+    exchange=(2, 4, 8))
 
 PAPERS = {"pruned-ring": PRUNED_RING, "rma-trees": RMA_TREES, "intra-cell": INTRA_CELL,
           "spike-exchange": SPIKE_EXCHANGE}

@@ -42,11 +42,36 @@ bool side_by_side(const Problem& problem) {
 
 }  // namespace
 
+namespace {
+
+// A rank has four offers, of which the schedule may need one more.
+bool few(const Problem& problem) { return problem.size <= 4; }
+
+template <class BlockOf>
+int offer_each(Builder& b, const Problem& problem, BlockOf block) {
+    for (int r = 0; r < problem.size; ++r)
+        if (r != problem.rank) b.offer_to(r, input(block(r).offset), block(r).bytes);
+    return problem.size - 1;
+}
+
+}  // namespace
+
+int offer_of_block(const Problem& problem, int owner, int r) {
+    return !few(problem) ? 0 : r < owner ? r : r - 1;
+}
+
+int offer_parts(Builder& b, const Problem& problem) {
+    if (few(problem)) return offer_each(b, problem, [&](int r) { return part(problem, r); });
+    b.offer_to_all_others(input(), problem.bytes);
+    return 1;
+}
+
 Address offered_block(const Problem& problem, int r) {
-    return side_by_side(problem) ? input(problem.block(r).offset) : scratch(packed_offset(problem, r));
+    return few(problem) || side_by_side(problem) ? input(problem.block(r).offset) : scratch(packed_offset(problem, r));
 }
 
 int offer_blocks(Builder& b, const Problem& problem) {
+    if (few(problem)) return offer_each(b, problem, [&](int r) { return problem.block(r); });
     const std::size_t bytes = packed_offset(problem, problem.size);
     if (!side_by_side(problem)) {
         b.reserve(bytes);
@@ -54,7 +79,8 @@ int offer_blocks(Builder& b, const Problem& problem) {
             b.copy(input(run.offset), scratch(run.packed), run.bytes);
         b.next_round();
     }
-    return b.offer_to_all_others(offered_block(problem, 0), bytes);
+    b.offer_to_all_others(offered_block(problem, 0), bytes);
+    return 1;
 }
 
 void put_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int first, int count) {

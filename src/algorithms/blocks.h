@@ -19,11 +19,14 @@ struct Run {
 // the same runs for the same blocks, so that puts and arrives match.
 std::vector<Run> runs(const Problem&, int first, int count);
 
-// Offers all blocks of the input to all other ranks, as one offer; the peers find block r at
-// offered_block().  Where the blocks do not all touch they are packed in scratch first, since an
-// offer is one range; that is this rank's first reservation.
+// Offers the input's blocks to the other ranks, before anything else is offered.  Among few ranks
+// to each its own, so that nothing is staged that nobody reads; else all to all as one, for which
+// blocks that do not touch are packed in scratch first: that is this rank's first reservation.
+// Rank r finds its own at offered_block(), in the offer offer_of_block() of the owner.  Returns
+// how many offers of a rank are these.
 int offer_blocks(Builder&, const Problem&);
 Address offered_block(const Problem&, int r);
+int offer_of_block(const Problem&, int owner, int r);
 
 // The length of blocks 0 .. r - 1 together: where block r lies when they are packed.
 std::size_t packed_offset(const Problem&, int r);
@@ -31,6 +34,9 @@ std::size_t packed_offset(const Problem&, int r);
 // Blocks that lie at the same place here and at the peer, in the buffer of all blocks.
 void put_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);
 void arrive_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);
+
+// The same for the parts of a vector, which lie where they lie.
+int offer_parts(Builder&, const Problem&);
 
 // Part i of the vector cut into Problem::size parts, each whole elements and as even as
 // possible; with fewer elements than ranks some parts are empty.

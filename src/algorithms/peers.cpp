@@ -21,11 +21,11 @@ void combine_in_rank_order(Builder& b, const Problem& problem, const Operands& o
     }
     int next = 1;  // the first rank whose operand is not in `to` yet
     if (problem.rank != 0) {
-        b.get(0, offer, theirs, to, bytes);
+        b.get(0, offer(0), theirs, to, bytes);
     } else if (end == 1) {
         b.copy(own, to, bytes);
     } else {
-        b.get(1, offer, theirs, to, bytes);
+        b.get(1, offer(1), theirs, to, bytes);
         b.next_round();
         b.combine(own, to, bytes, Order::before);
         next = 2;
@@ -35,7 +35,7 @@ void combine_in_rank_order(Builder& b, const Problem& problem, const Operands& o
         if (next == problem.rank) {
             b.combine(own, to, bytes, Order::after);
         } else {
-            b.get(next, offer, theirs, to, bytes, Order::after);
+            b.get(next, offer(next), theirs, to, bytes, Order::after);
         }
         b.next_round();
     }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collective/hooks.h"
+#include "collective/interposition.h"
 #include "collective/library.h"
 #include "config/config.h"
 #include "execute/copy_speed.h"
@@ -48,7 +49,7 @@ std::uint64_t hash_of_settings() {
     const Config& c = config();
     const std::string all = c.algorithm + '\n' + c.rules + '\n' + c.single_copy + '\n' +
                             std::to_string(c.single_copy_from) + '\n' + std::to_string(c.piece) + '\n' +
-                            c.transport + '\n' + c.nodes;
+                            c.transport + '\n' + c.nodes + '\n' + (waits_come_here() ? "waits" : "");
     return std::hash<std::string>{}(all);
 }
 
@@ -271,6 +272,8 @@ std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm
                                           Reason& reason) {
     reason = Reason::several_nodes;
     if (!blocking.on_one_node()) return nullptr;
+    reason = Reason::waits_elsewhere;
+    if (!waits_come_here()) return nullptr;
     Sharing sharing;
     auto shared = share(comm, rank, size, sharing, reason, room);
     if (!shared) return nullptr;

@@ -121,6 +121,7 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
         return call.pass(Reason::arguments);
     const Decision& d = decide_blindly(*s);
     if (!d.algorithm) return call.pass(d.reason);
+    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
     problem.operation = Operation::alltoallv;
@@ -128,18 +129,27 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     problem.size = s->size;
     problem.parameters = d.parameters;
     const bool direct = all_packed(to);
-    std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, s->workspace, Workspace::output);
+    std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, call.workspace(*s), Workspace::output);
     const Blocks& sent = in_place ? to : from;
     const std::byte* input;
     if (!in_place && all_packed(sent)) {
         input = as_they_lie(sent, problem.sends);
     } else {
-        std::byte* const packed = in_line(sent, problem.sends, s->workspace, Workspace::input);
+        std::byte* const packed = in_line(sent, problem.sends, call.workspace(*s), Workspace::input);
         pack_all(sent, problem.sends, packed);
         input = packed;
     }
-    s->run_alltoallv(d, problem, input, output);
-    if (!direct) unpack_all(to, problem.blocks, output);
+    if (direct) {
+        call.run_alltoallv(*s, d, problem, input, output, [] {});
+    } else if (call.starts()) {
+        Blocks kept = to;
+        for (Elements& e : kept)
+            if (e.datatype) e.datatype = call.kept(e.datatype);
+        call.run_alltoallv(*s, d, problem, input, output, [=, places = problem.blocks] { unpack_all(kept, places, output); });
+    } else {
+        s->run_alltoallv(d, problem, input, output);
+        unpack_all(to, problem.blocks, output);
+    }
     return &d;
 }
 

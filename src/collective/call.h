@@ -57,9 +57,16 @@ public:
     MPI_Datatype kept(MPI_Datatype handle, bool significant) {
         return significant ? persistent_->kept(datatype(handle))->handle : handle;
     }
-    template <class Count>
-    std::vector<Count> kept(const Count* of_each_rank) {
+    template <class T>
+    std::vector<T> kept(const T* of_each_rank, bool significant) {
+        if (!significant) return {};
         return {of_each_rank, of_each_rank + persistent_->serving->size};
+    }
+    template <class Count>
+    std::vector<MPI_Datatype> kept_types(const MPI_Datatype* of_each_rank, const Count* counts, bool significant) {
+        std::vector<MPI_Datatype> all = kept(of_each_rank, significant);
+        for (std::size_t r = 0; r < all.size(); ++r) all[r] = kept(all[r], counts[r] > 0);
+        return all;
     }
     bool is_rank(int root) const { return persistent_->serving->rank == root; }
     // Where packed copies lie until the operation is over.
@@ -81,6 +88,22 @@ public:
     void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (begun_) [[unlikely]] return begin(d.plan, input, output, combiner);
         s.run(d, input, output, combiner);
+    }
+
+    // gatherv, scatterv, alltoallv, whose lengths not all ranks know: only the operation that is
+    // started has their plan.
+    static bool can_start(Serving& s, const Decision& d) { return s.group().single_copy() && d.parameters.piece == 0; }
+    template <class Finish>
+    void run_rooted_v(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
+        if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
+        s.run_rooted_v(d, problem, input, output);
+        finish();
+    }
+    template <class Finish>
+    void run_alltoallv(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
+        if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
+        s.run_alltoallv(d, problem, input, output);
+        finish();
     }
 
     // For the MPI library, because ...
@@ -108,6 +131,13 @@ private:
     Serving* starting();
     void begin(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
         std::exchange(begun_, nullptr)->begin(plan, input, output, combiner, request_);
+    }
+    template <class Finish>
+    void start(const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
+        Plan& plan = begun_->own_plan;
+        if (!plan.algorithm) begun_->serving->group().plan_whole(*d.algorithm, problem, plan);
+        begun_->finish = std::forward<Finish>(finish);
+        begin(plan, input, output, nullptr);
     }
     static Reason why_unknown() {
         if (communicators::open.load(std::memory_order_relaxed)) return Reason::few_calls;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective/activation.h"
+#include "collective/finalize.h"
 #include "collective/library.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
@@ -28,10 +29,30 @@ Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size
 
 Communicator::~Communicator() { report::communicator(size_, reason_); }
 
+template <class Pointer>
+Pointer Communicator::by_selector(Pointer serving) const {
+    if (serving) serving->decide_by(selector_ ? *selector_ : selector());
+    return serving;
+}
+
+void Communicator::decide_by(const Selector& selector) {
+    selector_ = &selector;
+    if (serving_) serving_->decide_by(selector);
+    if (starting_) starting_->decide_by(selector);
+}
+
+void Communicator::prepare() {
+    if (calls_left_ > 0) calls_left_ = 0;
+    if (starts_left_ > 0) starts_left_ = 0;
+    ready_ = nullptr;
+    Reason reason;
+    count(reason);
+}
+
 Serving* Communicator::count(Reason& reason) {
     if (calls_left_ == 0) {
         calls_left_ = -1;
-        serving_ = activate(handle_, rank_, size_, reason_);
+        serving_ = by_selector(activate(handle_, rank_, size_, reason_));
         if (serving_) {
             static std::atomic<std::uint64_t> number{0};
             served_since_ = ++number;
@@ -41,7 +62,8 @@ Serving* Communicator::count(Reason& reason) {
     if (serving_) {
         if (starts_left_ == 0) {
             starts_left_ = -1;
-            starting_ = activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::many, why_not_starting_);
+            starting_ = by_selector(
+                activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::many, why_not_starting_));
         }
         return ready_ = serving_.get();
     }
@@ -73,9 +95,9 @@ std::shared_ptr<Serving> Communicator::starting(Reason& reason) {
 std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
     if (!serving(reason)) return nullptr;
     if (const std::uint64_t free = free_on_all_ranks())
-        return initialised_[static_cast<std::size_t>(std::countr_zero(free))];
+        return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
     std::shared_ptr<Serving> made =
-        activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::one, reason);
+        by_selector(activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::one, reason));
     if (made && initialised_.size() < 64) initialised_.push_back(made);
     return made;
 }
@@ -138,7 +160,7 @@ extern "C" int fanlight_communicator_freed(MPI_Comm comm, int, void*, void*) {
 // MPI_COMM_SELF is the first to be freed in MPI_Finalize, also where the program, or a tool
 // above, calls PMPI_Finalize.
 extern "C" int fanlight_self_freed(MPI_Comm, int, void*, void*) {
-    close();
+    finalize();
     return MPI_SUCCESS;
 }
 

@@ -13,6 +13,7 @@
 
 namespace fanlight {
 
+class Selector;
 class Serving;
 
 class Communicator {
@@ -35,6 +36,12 @@ public:
     std::shared_ptr<Serving> starting(Reason& reason);
     // A group for one persistent operation alone.  Here ranks may wait for each other.
     std::shared_ptr<Serving> initialising(Reason& reason);
+    // By all ranks together: makes the groups for both now.
+    void prepare();
+    // By all ranks between two calls: by this selector from now on.
+    void decide_by(const Selector&);
+    // Null while the MPI library serves it.
+    const Serving* serving() const { return serving_.get(); }
     MPI_Comm handle() const { return handle_; }
     Reason reason() const { return reason_; }
     int size() const { return size_; }
@@ -49,6 +56,8 @@ private:
     static constexpr std::uint32_t served_per_progress = 64;
 
     Serving* count(Reason&);
+    template <class Pointer>
+    Pointer by_selector(Pointer) const;
     void count_call();
     std::uint64_t free_on_all_ranks() const;
 
@@ -58,6 +67,7 @@ private:
     std::uint64_t served_since_ = 0;
     Reason reason_;
     std::int64_t calls_left_, starts_left_;
+    const Selector* selector_ = nullptr;  // null: the rules
     std::unique_ptr<Serving> serving_;
     std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.

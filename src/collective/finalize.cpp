@@ -12,7 +12,7 @@ void finalize() {
     int initialized = 0, finalized = 0;
     mpi().Initialized(&initialized);
     mpi().Finalized(&finalized);
-    if (!initialized || finalized) return;
+    if (!initialized || finalized || communicators::ended.load()) return;
     requests::finish_freed();
     communicators::close();
     report::write();

@@ -63,6 +63,12 @@ Book& book() {
     return b;
 }
 
+// Where it goes.
+std::string& file() {
+    static std::string& f = *new std::string(config().report);
+    return f;
+}
+
 // --- from rank to rank: lines of text ------------------------------------------------------
 
 std::string own_lines() {
@@ -210,7 +216,7 @@ void put_to(const std::string& where, const Whole& whole) {
     const std::string text = json(whole);
     std::FILE* file = std::fopen(where.c_str(), "w");
     if (!file || std::fwrite(text.data(), 1, text.size(), file) != text.size())
-        say("FANLIGHT_REPORT: cannot write " + where + ": " + std::strerror(errno));
+        say("the report: cannot write " + where + ": " + std::strerror(errno));
     if (file) std::fclose(file);
 }
 
@@ -220,6 +226,11 @@ bool find_out() {
     const bool wanted = !config().report.empty();
     state.store(wanted ? State::on : State::off, std::memory_order_relaxed);
     return wanted;
+}
+
+void begin(const char* name) {
+    if (file().empty()) file() = name;
+    state.store(file().empty() ? State::off : State::on, std::memory_order_relaxed);
 }
 
 std::int64_t now_ns() {
@@ -247,7 +258,7 @@ void write() {
     int rank = 0;
     const Whole whole = gathered(rank);
     if (rank != 0) return;
-    std::string where = config().report;
+    std::string where = file();
     // A job that was spawned has a report of its own, beside that of the job that spawned it.
     MPI_Comm parent = MPI_COMM_NULL;
     mpi().Comm_get_parent(&parent);

@@ -36,6 +36,9 @@ void call(const char* operation, std::size_t bytes, const char* algorithm, Reaso
 // A communicator ended, or lives at MPI_Finalize.
 void communicator(int ranks, Reason reason);
 
+// From now on, to this file where FANLIGHT_REPORT names none; by all ranks.
+void begin(const char* file);
+
 // All ranks, from MPI_Finalize before MPI ends.
 void write();
 

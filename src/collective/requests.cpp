@@ -32,7 +32,7 @@ const Datatype* Started::kept(const Datatype* d) {
 
 namespace requests {
 
-std::atomic<int> count{0};
+std::atomic<int> count{0}, apart{0};
 
 namespace {
 
@@ -77,15 +77,111 @@ Table& table() {
     return t;
 }
 
-Persistent* find(MPI_Request request) {
+// Changes when one is gone, whose request may come again.
+constinit std::atomic<std::uint64_t> generation{1};
+// MPI_THREAD_MULTIPLE.
+constinit bool many_threads = true;
+
+struct Last {
+    MPI_Request request{};
+    std::uint64_t generation = 0;
+    Persistent* persistent = nullptr;
+};
+__attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
+
+[[gnu::noinline]] Persistent* look_up(MPI_Request request) {
     Table& t = table();
     if (t.size.load(std::memory_order_relaxed) == 0) return nullptr;
     const std::scoped_lock lock(t.mutex);
     const auto it = t.all.find(request);
-    return it == t.all.end() ? nullptr : it->second;
+    if (it == t.all.end()) return nullptr;
+    last = {request, generation.load(std::memory_order_relaxed), it->second};
+    return it->second;
+}
+
+inline Persistent* find(MPI_Request request) {
+    if (last.request == request && last.generation == generation.load(std::memory_order_relaxed)) [[likely]] return last.persistent;
+    return look_up(request);
+}
+
+Persistent* find_apart(MPI_Request request) {
+    Persistent* const p = find(request);
+    return p && p->is_apart() ? p : nullptr;
+}
+
+template <class Do>
+void each_apart(int count, const MPI_Request all[], Do&& act) {
+    for (int i = 0; i < count; ++i)
+        if (Persistent* p = find_apart(all[i])) act(*p);
+}
+
+void set_empty(MPI_Status* status) {
+    if (status != MPI_STATUS_IGNORE) fanlight_request_query(nullptr, status);
+}
+
+inline void count_apart(int change) {
+    // Without a locked instruction where it needs none.
+    if (many_threads) [[unlikely]] apart.fetch_add(change, std::memory_order_relaxed);
+    else apart.store(apart.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+}
+
+void adopt(Group& group, Run& run) {
+    count.fetch_add(1, std::memory_order_relaxed);
+    under_way().adopt(group, run);
 }
 
 }  // namespace
+
+bool wait_apart(MPI_Request request, MPI_Status* status) {
+    Persistent* const p = find_apart(request);
+    if (!p) return false;
+    p->wait();
+    p->end();
+    set_empty(status);
+    return true;
+}
+
+bool get_status_apart(MPI_Request request, int* flag, MPI_Status* status) {
+    if (!find_apart(request)) return false;
+    *flag = finished_apart(1, &request);
+    if (*flag) set_empty(status);
+    return true;
+}
+
+bool test_apart(MPI_Request request, int* flag, MPI_Status* status) {
+    if (!get_status_apart(request, flag, status)) return false;
+    if (*flag) find(request)->end();
+    return true;
+}
+
+void finish_apart(int count, const MPI_Request all[]) {
+    each_apart(count, all, [](Persistent& p) { p.wait(); });
+    end_apart(count, all);
+}
+
+bool finished_apart(int count, const MPI_Request all[]) {
+    bool finished = true;
+    each_apart(count, all, [&](Persistent& p) { finished &= p.look(); });
+    if (!finished) {
+        fanlight::progress();
+        progress();
+    }
+    return finished;
+}
+
+void end_apart(int count, const MPI_Request all[]) {
+    each_apart(count, all, [](Persistent& p) { p.end(); });
+}
+
+void hand_over(int count, const MPI_Request all[]) {
+    each_apart(count, all, [](Persistent& p) { p.hand_over(); });
+}
+
+bool start(MPI_Request request) {
+    Persistent* const p = find(request);
+    if (p) p->start();
+    return p != nullptr;
+}
 
 bool start(int count, const MPI_Request all[], int& error) {
     error = MPI_SUCCESS;
@@ -140,6 +236,7 @@ void freed(MPI_Request request) {
             const std::scoped_lock lock(table().mutex);
             table().all.erase(request);
             --table().size;
+            ++generation;
         }
         if (p->let_go()) delete p;
         return;
@@ -183,12 +280,16 @@ void Started::complete() {
 void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
     if (handle) {
         as_it_lies_ = !workspace.used();
+        if (as_it_lies_) finish = nullptr;
         requests::Table& t = requests::table();
         const std::scoped_lock lock(t.mutex);
         tag_ = t.take_tag();
         if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
             stop("MPI_Recv_init failed");
         t.all.emplace(request, this);
+        int threads = MPI_THREAD_MULTIPLE;
+        mpi().Query_thread(&threads);
+        requests::many_threads = threads == MPI_THREAD_MULTIPLE;
         ++t.size;
         *handle = request;
     }
@@ -207,16 +308,57 @@ Persistent::~Persistent() {
 
 void Persistent::start() {
     active_ = true;
-    mpi().Start(&request);
-    if (!as_it_lies_) {
-        Call call(*this);
-        again(call);
+    if (!as_it_lies_) [[unlikely]] repack();
+    if (group_.begin(*this, *plan_, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
+        apart_ = true;
+        requests::count_apart(1);
+        // A rank whose waits are never long must let the MPI library progress nevertheless.
+        constexpr unsigned starts_per_progress = 64;
+        if (++starts_ % starts_per_progress == 0) [[unlikely]] progress();
+        return;
     }
-    go(*plan_, input_, output_, reduces_ ? &combiner_ : nullptr);
+    mpi().Start(&request);
+    requests::adopt(group_, *this);
+}
+
+void Persistent::repack() {
+    Call call(*this);
+    again(call);
+}
+
+bool Persistent::look() {
+    if (!finished) {
+        if (!group_.look(*this)) return false;
+        if (finish) finish();
+    }
+    return true;
+}
+
+void Persistent::wait() {
+    if (finished) return;
+    group_.finish(*this);
+    if (finish) finish();
+}
+
+void Persistent::end() {
+    active_ = apart_ = false;
+    requests::count_apart(-1);
+}
+
+void Persistent::hand_over() {
+    apart_ = false;
+    requests::count_apart(-1);
+    mpi().Start(&request);
+    if (finished) complete_request();
+    else requests::adopt(group_, *this);
 }
 
 void Persistent::complete() {
     if (finish) finish();
+    complete_request();
+}
+
+void Persistent::complete_request() {
     active_ = false;
     const bool last = freed_;
     mpi().Send(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator());

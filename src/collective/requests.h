@@ -5,7 +5,10 @@
 // whichever thread of the program calls MPI next, since only such a one may call MPI; the thread
 // that advances operations meanwhile (UnderWay) touches memory alone.
 // A persistent operation's is a persistent receive of the library's, from this rank itself: what
-// completes it is the message.
+// completes it is the message.  Where it begins with all that others need of it, it runs apart:
+// the library is not told that it was started, and its receive stays inactive, which is what a
+// completed one is.  Only when it is given to a function that returns the one or the other request
+// the library learns of it.
 #pragma once
 
 #include <atomic>
@@ -38,6 +41,7 @@ struct Started : Run {
     std::shared_ptr<Serving> serving;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
+    Plan own_plan;  // of lengths that are this call's alone
     std::function<void()> finish;  // by a thread of the program's; may be empty
 
 protected:
@@ -49,11 +53,17 @@ private:
 
 class Call;
 
+namespace requests {
+// Persistent operations that run apart.
+extern std::atomic<int> apart;
+inline bool any_apart() { return apart.load(std::memory_order_relaxed) != 0; }
+}  // namespace requests
+
 // A persistent operation: its group serves nothing else, since MPI lets each rank start what it
 // has initialised in an order of its own.
 class Persistent : public Started {
 public:
-    explicit Persistent(std::shared_ptr<Serving> s) : Started(std::move(s)) {}
+    explicit Persistent(std::shared_ptr<Serving> s) : Started(std::move(s)), group_(serving->group()) {}
     ~Persistent() override;
 
     // At its initialisation: notes the plan and the buffers.  Later: starts it.
@@ -61,6 +71,13 @@ public:
     void complete() override;
     // MPI_Start.
     void start();
+    // While it runs apart: advances it, and says whether it is finished; waits for that; ends it,
+    // when it is finished; tells the MPI library of it.
+    bool is_apart() const { return apart_; }
+    bool look();
+    void wait();
+    void end();
+    void hand_over();
     // MPI_Request_free; true: it may go.
     bool let_go();
 
@@ -68,13 +85,18 @@ public:
     std::function<void(Call&)> again;
 
 private:
+    Group& group_;
     const Plan* plan_ = nullptr;
     const void* input_ = nullptr;
     void* output_ = nullptr;
     Combiner combiner_;
     bool reduces_ = false, as_it_lies_ = false;  // no buffer is packed
-    bool active_ = false, freed_ = false;
+    void repack();
+    void complete_request();
+
+    bool active_ = false, apart_ = false, freed_ = false;
     int tag_ = 0;
+    unsigned starts_ = 0;
 };
 
 namespace requests {
@@ -84,7 +106,22 @@ extern std::atomic<int> count;
 inline bool any() { return count.load(std::memory_order_relaxed) != 0; }
 
 // MPI_Start, MPI_Startall: false where none is a persistent operation's of ours.
+bool start(MPI_Request);
 bool start(int count, const MPI_Request[], int& error);
+
+// What runs apart; only where any_apart().
+// MPI_Wait: false where it does not run apart.
+bool wait_apart(MPI_Request, MPI_Status*);
+// MPI_Test, MPI_Request_get_status: the same.
+bool test_apart(MPI_Request, int* flag, MPI_Status*);
+bool get_status_apart(MPI_Request, int* flag, MPI_Status*);
+// Of several: waits for all that do; says whether all that do are finished, and then they may be
+// ended.  For the MPI library they are inactive.
+void finish_apart(int count, const MPI_Request[]);
+bool finished_apart(int count, const MPI_Request[]);
+void end_apart(int count, const MPI_Request[]);
+// From here on they run as others do.
+void hand_over(int count, const MPI_Request[]);
 
 // Advances all and completes what is finished; whether that was anything.
 bool progress();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
 #include <stdexcept>
 
@@ -18,17 +19,6 @@ namespace {
 
 // A program whose messages have ever new lengths must not fill the memory with plans.
 constexpr std::size_t decisions_kept = 1024, recent_kept = 512;
-
-const Selector& selector() {
-    static const Selector& s = [] () -> const Selector& {
-        try {
-            return *new Selector(config().algorithm, config().rules);
-        } catch (const std::invalid_argument& e) {
-            stop(e.what());
-        }
-    }();
-    return s;
-}
 
 void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     p.operation = kind.operation;
@@ -46,7 +36,24 @@ void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     }
 }
 
+const Selector& rules() {
+    try {
+        return selector();
+    } catch (const std::invalid_argument& e) {
+        stop(e.what());
+    }
+}
+
 }  // namespace
+
+const Selector& selector(const std::string& chosen) {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& all = *new std::map<std::string, std::unique_ptr<Selector>>;
+    const std::scoped_lock lock(mutex);
+    std::unique_ptr<Selector>& one = all[chosen];
+    if (!one) one = std::make_unique<Selector>(config().algorithm, config().rules, chosen);
+    return *one;
+}
 
 namespace budget {
 
@@ -93,6 +100,13 @@ Serving::Serving(MPI_Comm comm, NodeMap map, std::unique_ptr<SharedGroup> shared
       size(map_.ranks()),
       last_(operation_count()) {
     std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
+    decide_by(rules());
+}
+
+void Serving::decide_by(const Selector& selector) {
+    selector_ = &selector;
+    now_ = &decisions_[selector_];
+    for (LastCall& call : last_) call = {};
 }
 
 Serving::~Serving() = default;
@@ -107,22 +121,24 @@ RemoteGroup& Serving::remote(Transport transport) {
 }
 
 const Decision& Serving::decide(Kind&& kind) {
-    if (const auto it = decisions_.find(kind); it != decisions_.end()) return *it->second;
+    auto& all = now_->all;
+    if (const auto it = all.find(kind); it != all.end()) return *it->second;
     // One call is this one.
-    if (decisions_.size() >= decisions_kept && under_way <= 1) {
+    if (all.size() >= decisions_kept && under_way <= 1) {
         for (LastCall& call : last_) call = {};
-        decisions_.clear();
+        all.clear();
     }
     auto made = std::make_unique<Decision>();
     make(kind, *made);
-    return *decisions_.emplace(std::move(kind), std::move(made)).first->second;
+    return *all.emplace(std::move(kind), std::move(made)).first->second;
 }
 
 const Decision& Serving::decide(const std::vector<std::size_t>& blocks) {
-    if (recent_.empty()) recent_.resize(recent_kept);
+    std::vector<Recent>& recent = now_->recent;
+    if (recent.empty()) recent.resize(recent_kept);
     std::uint64_t h = 0;
     for (const std::size_t b : blocks) h = (h ^ b) * 0x9e3779b97f4a7c15u;
-    Recent& r = recent_[(h >> 32) % recent_kept];
+    Recent& r = recent[(h >> 32) % recent_kept];
     if (r.kind.blocks == blocks) return r.decision;
     for (LastCall& call : last_)
         if (call.decision == &r.decision) call.count = -1;
@@ -132,9 +148,7 @@ const Decision& Serving::decide(const std::vector<std::size_t>& blocks) {
     return r.decision;
 }
 
-void Serving::make(const Kind& kind, Decision& decision) {
-    Problem& problem = problem_;
-    set_problem(problem, kind, rank, size);
+Situation Serving::situation(const Kind& kind, const Problem& problem) const {
     Situation situation;
     situation.operation = kind.operation;
     situation.bytes = kind.bytes;
@@ -149,10 +163,24 @@ void Serving::make(const Kind& kind, Decision& decision) {
     situation.single_copy = single_copy_;
     situation.commutative = kind.commutative;
     situation.mpi = mpi_name();
+    return situation;
+}
+
+Choice Serving::choice(const Kind& kind) const {
+    Problem problem;
+    set_problem(problem, kind, rank, size);
+    return selector_->choose(situation(kind, problem));
+}
+
+void Serving::make(const Kind& kind, Decision& decision) {
+    Problem& problem = problem_;
+    set_problem(problem, kind, rank, size);
+    const Situation situation = this->situation(kind, problem);
 
     decision.algorithm = nullptr;
     decision.remote = nullptr;
     decision.composition.reset();
+    decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool lengths_are_unknown = family_of(kind.operation) == Family::blocks_v && kind.blocks.empty();
@@ -162,7 +190,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     Choice choice;
     try {
-        choice = selector().choose(situation);
+        choice = selector_->choose(situation);
     } catch (const std::invalid_argument& e) {
         stop(e.what());
     }
@@ -173,7 +201,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
-    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv;
+    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv ||
+                                kind.operation == Operation::allgatherv_any;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
@@ -191,6 +220,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
             decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
+        else if (kind.operation == Operation::allgatherv_any)
+            decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
         decision.reason = Reason::no_room;
@@ -217,7 +248,7 @@ Plan Serving::plan_in_node(const Problem& problem) const {
     situation.single_copy = group.single_copy();
     situation.commutative = problem.commutative;
     situation.mpi = mpi_name();
-    const Choice choice = selector().choose_by_rule(situation);
+    const Choice choice = selector_->choose_by_rule(situation);
     if (choice.algorithm) {
         try {
             Problem p = problem;

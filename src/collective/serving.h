@@ -15,6 +15,7 @@
 #include "execute/composition.h"
 #include "execute/group.h"
 #include "execute/remote.h"
+#include "execute/unknown_lengths.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
 #include "select/select.h"
@@ -30,6 +31,7 @@ struct Decision {
     RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
     RemotePlan remote_plan;
     std::unique_ptr<Composition> composition;
+    std::unique_ptr<UnknownLengths> any;   // allgatherv_any
     std::size_t bytes = 0;
     Reason reason = Reason::none;
 };
@@ -91,6 +93,10 @@ public:
             bool single_copy);
     ~Serving();
 
+    // From now on by this selector, which lives for ever.
+    void decide_by(const Selector&);
+    // What the rules say, without making a plan: local.
+    Choice choice(const Kind&) const;
     const Decision& decide(Kind&&);
     // allgatherv with these lengths: a program may have ever new ones, and what was made for
     // others gives way.
@@ -129,20 +135,32 @@ public:
 
 private:
     void make(const Kind&, Decision&);
+    Situation situation(const Kind&, const Problem&) const;
 
     struct Recent {
         Kind kind;
         Decision decision;
     };
+    // Of one selector.
+    struct Decisions {
+        std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> all;
+        std::vector<Recent> recent;  // allgatherv's by their hash; empty until the first
+    };
     Plan plan_in_node(const Problem&) const;
     RemoteGroup& remote(Transport);
 
     std::map<Transport, std::unique_ptr<RemoteGroup>> remotes_;  // made when first needed
-    std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> decisions_;
-    std::vector<Recent> recent_;  // by their hash; empty until the first allgatherv
+    // Also of those before: a program may choose for every call anew, and their plans may be in use.
+    std::map<const Selector*, Decisions> decisions_;
+    const Selector* selector_;
+    Decisions* now_;
     Problem problem_;             // of the decision that is made; its memory is used again
     std::vector<LastCall> last_;
 };
+
+// One for each text of fanlight_set_algorithm, kept for ever; the empty one is the rules' own.
+// Throws std::invalid_argument.
+const Selector& selector(const std::string& chosen = {});
 
 // Shared memory that this process may still reserve (FANLIGHT_SHARED_MEMORY).
 namespace budget {

@@ -178,8 +178,6 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
                         void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type, int root) {
     Serving* s = call.serving();
     if (!s) return nullptr;
-    // How many pieces follow is told in the first one: too late for those that are started meanwhile.
-    if (call.starts()) return call.pass(Reason::lengths);
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     Elements own;
@@ -191,24 +189,27 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
         return call.pass(Reason::arguments);
     const Decision& d = decide_blindly(*s, Operation::gatherv, root);
     if (!d.algorithm) return call.pass(d.reason);
+    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
     Problem p = rooted_problem(*s, d, Operation::gatherv, root);
     if (!is_root) {
         p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
-        s->run_rooted_v(d, p, packed_input(own, s->workspace), nullptr);
+        call.run_rooted_v(*s, d, p, packed_input(own, call.workspace(*s)), nullptr, [] {});
         return &d;
     }
     set_blocks(p, list);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : s->workspace.get(Workspace::output, list.total);
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
     std::byte* const own_block = output + offset_of(list, root);
     const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, s->workspace);
+    if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
-    s->run_rooted_v(d, p, input, output);
-    if (!in_line) copy_all_back(list, output, receive);
+    if (!in_line) list.datatype = call.kept(list.datatype);
+    call.run_rooted_v(*s, d, p, input, output, [=, list = std::move(list)] {
+        if (!in_line) copy_all_back(list, output, receive);
+    });
     return &d;
 }
 
@@ -217,8 +218,6 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
     Serving* s = call.serving();
     if (!s) return nullptr;
-    // How many pieces follow is told in the first one: too late for those that are started meanwhile.
-    if (call.starts()) return call.pass(Reason::lengths);
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     Elements own;
@@ -230,6 +229,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
         return call.pass(Reason::arguments);
     const Decision& d = decide_blindly(*s, Operation::scatterv, root);
     if (!d.algorithm) return call.pass(d.reason);
+    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
     Problem p = rooted_problem(*s, d, Operation::scatterv, root);
@@ -240,7 +240,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
         if (list.in_line(start)) {
             input = static_cast<const std::byte*>(send) + start;
         } else {
-            std::byte* const packed = s->workspace.get(Workspace::input, list.total);
+            std::byte* const packed = call.workspace(*s).get(Workspace::input, list.total);
             copy_all(list, send, packed);
             input = packed;
         }
@@ -249,12 +249,11 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     }
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        s->run_rooted_v(d, p, input, const_cast<std::byte*>(input) + offset_of(list, root));
+        call.run_rooted_v(*s, d, p, input, const_cast<std::byte*>(input) + offset_of(list, root), [] {});
         return &d;
     }
     const PackedOutput output(own, call, *s);
-    s->run_rooted_v(d, p, input, output.bytes());
-    output.finish();
+    call.run_rooted_v(*s, d, p, input, output.bytes(), [=] { output.finish(); });
     return &d;
 }
 

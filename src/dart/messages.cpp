@@ -51,7 +51,7 @@ bool to_ints(const size_t* from, int count, std::vector<int>& to) {
 
 }  // namespace
 
-dart_ret_t dart_barrier(dart_team_t team) { return status("dart_barrier", fanlight_barrier(fanlight_id(team))); }
+dart_ret_t dart_barrier(dart_team_t team) { return status("dart_barrier", fanlight_team_barrier(fanlight_id(team))); }
 
 dart_ret_t dart_bcast(void* buf, size_t n, dart_datatype_t type, dart_team_unit_t root, dart_team_t team) {
     Call c("dart_bcast", team, type, {n});

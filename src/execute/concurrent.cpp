@@ -20,7 +20,7 @@ struct OneLook {
 
 }  // namespace
 
-void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (sequence_ == 0) meet();
     run.plan_ = &plan;
     run.input_ = static_cast<const std::byte*>(input);
@@ -32,6 +32,10 @@ void Group::start(Run& run, const Plan& plan, const void* input, void* output, c
     run.end_ = sequence_;
     run.part_ = run.repeated_ = run.step_ = 0;
     run.read_by_others_ = run.finished = false;
+}
+
+void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    prepare(run, plan, input, output, combiner);
     runs_.push_back(&run);
 }
 
@@ -53,7 +57,7 @@ void Group::advance(Run& run) {
                 if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
             }
             if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, name},
-                       run.step_, look))
+                       run.step_, schedule.steps.size(), look))
                 return;
             run.taken_ = run.sequence_ + numbers(schedule);
             run.read_by_others_ = true;

@@ -152,6 +152,14 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         }
     }
     plan.parts.resize(parts);
+    // No offer is longer than all bytes together.
+    const bool nothing_is_direct = !options.single_copy || total_bytes(problem) < options.single_copy_from;
+    const BoundSchedule& first = plan.parts.front().schedule;
+    plan.tells_first = pieces == 1 && nothing_is_direct && first.tells_first;
+    const auto is_alone = [](const BoundStep& s) {
+        return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
+    };
+    plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
 }
 
 void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
@@ -256,22 +264,6 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
             run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, &buffers, shift);
 }
 
-namespace {
-
-// Waits in place.
-struct ToTheEnd {
-    static constexpr bool in_order = true;
-    Waiter& waiter;
-    const char* name;
-    template <class Ready>
-    bool operator()(int peer, Ready&& ready) const {
-        waiter(peer, name, ready);
-        return true;
-    }
-};
-
-}  // namespace
-
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
                      const Combiner* combiner, const Plan& plan, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
@@ -283,7 +275,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     std::size_t next = 0;
-    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift}, next, wait);
+    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift}, next, schedule.steps.size(), wait);
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) was_read(schedule, sequence, wait);
@@ -364,6 +356,12 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     run(pieces, input, output, nullptr);
 }
 
+void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
+    BindOptions options = options_;
+    options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
+    plan_pieces(algorithm, problem, {std::max<std::size_t>(length_of(problem), 1), false}, options, plan);
+}
+
 // --- alltoallv -------------------------------------------------------------------------
 
 void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
@@ -394,12 +392,8 @@ void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, co
         last.problem = problem;
         last.problem.bytes = most[0];  // so that all count the same pieces
         last.cut = cut;
-        BindOptions options = options_;
-        if (!agree) {
-            options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
-            cut.bytes = std::max<std::size_t>(length_of(problem), 1);
-        }
-        plan_pieces(algorithm, last.problem, cut, options, last.plan);
+        if (agree) plan_pieces(algorithm, last.problem, cut, options_, last.plan);
+        else plan_whole(algorithm, last.problem, last.plan);
     }
     run(last.plan, input, output, nullptr);
 }

@@ -78,6 +78,11 @@ public:
     // piece.  The plan is kept for the next call with the same lists.
     void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
 
+    // gatherv, scatterv, alltoallv in one operation, whatever the lengths that this rank does not
+    // know: what is long is copied once, and the rest finds room.  Only where single_copy(), and
+    // without pieces of a wanted length.
+    void plan_whole(const Algorithm&, const Problem&, Plan&) const;
+
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.
     //   group.start(run, plan, input, output, combiner);  // in the same order on all members
@@ -87,11 +92,21 @@ public:
     // False when nothing is under way any more.
     bool advance();
 
+    // One operation at a time, which nobody advances but the one who asks for its end: true where
+    // no other member waits for anything more of this one in it (Plan::tells_first, and its lane
+    // is free).  Else it is as it was before start(), and adopt() makes up for the rest of that.
+    bool begin(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
+    bool look(Run&);    // whether it is finished now
+    void finish(Run&);  // waits for that
+    // One that has begun becomes one of those that advance() advances.
+    void adopt(Run& run) { runs_.push_back(&run); }
+
     Waiter& waiter() { return waiter_; }
 
     std::uint64_t operations() const { return sequence_; }
 
 private:
+    friend class UnknownLengths;  // runs its messages through the lanes
     // How all ranks alike cut a problem into pieces.
     struct Cut {
         std::size_t bytes;
@@ -120,10 +135,14 @@ private:
     template <class Wait>
     bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
     template <class Wait>
-    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, const Wait&);
+    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
     template <class Wait>
     bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    bool begin_otherwise(Run&, const Plan&, const void* input, void* output, const Combiner*);
+    void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void advance(Run&);
+    template <class Wait>
+    bool rest(Run&, const Wait&);
     void tell_done();
 
     enum class Way { read, write };

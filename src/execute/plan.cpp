@@ -273,12 +273,29 @@ private:
     std::vector<BoundStep> long_puts_;  // of the current round
 };
 
+void find_told(BoundSchedule& bound) {
+    bound.told = 0;
+    bool waits = false, late = false;
+    for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+        const BoundStep& s = bound.steps[i];
+        const bool reads = s.kind == BoundKind::arrive || s.kind == BoundKind::get;
+        waits |= reads || s.kind == BoundKind::await_bit || (s.kind == BoundKind::put && s.acknowledged) || s.place == Place::direct;
+        const bool tells = s.kind == BoundKind::put || s.kind == BoundKind::offer || s.kind == BoundKind::set_bit ||
+                           (s.kind == BoundKind::arrive && s.acknowledged) || s.place == Place::direct;
+        if (!tells) continue;
+        bound.told = i + 1;
+        late |= waits;
+    }
+    bound.tells_first = !late;
+}
+
 }  // namespace
 
 void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
           const BindOptions& options, BoundSchedule& bound) {
     Binder(schedule, rank, called, lanes, options, bound).bind();
     bound.element = element;
+    find_told(bound);
 }
 
 std::size_t length_of(const Problem& p) {

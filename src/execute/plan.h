@@ -54,6 +54,10 @@ struct BoundSchedule {
     bool stages = false;  // this rank does
     bool wide = false;    // some rank stages more than one area holds: the operation has them all
     bool has_direct_offers = false;
+    // The steps up to the last one that another member may wait for, and whether this member waits
+    // for none before it.  (What is copied once keeps others waiting until it has been read.)
+    std::size_t told = 0;
+    bool tells_first = false;
 };
 
 struct BindOptions {
@@ -87,6 +91,11 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
+    // One piece, of which the others have what they need before this member waits for anything:
+    // once it has begun nobody needs this member until the next operation.
+    bool tells_first = false;
+    // And that is one offer, of input that its cell holds.
+    bool offers_alone = false;
 };
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.

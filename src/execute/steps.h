@@ -22,6 +22,18 @@ struct Operands {
     }
 };
 
+// Waits in place.
+struct ToTheEnd {
+    static constexpr bool in_order = true;
+    Waiter& waiter;
+    const char* name;
+    template <class Ready>
+    bool operator()(int peer, Ready&& ready) const {
+        waiter(peer, name, ready);
+        return true;
+    }
+};
+
 // Where one operation of a group works.
 struct Group::Frame {
     std::uint64_t sequence;
@@ -63,8 +75,14 @@ bool Group::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std
     return true;
 }
 
+inline void offer_inline(Cell& cell, const BoundStep& s, const std::byte* from, const std::byte* segment, std::uint64_t sequence) {
+    std::memcpy(cell.payload, from, s.bytes);
+    cell.where = static_cast<std::uint64_t>(cell.payload - segment) - s.from;
+    store(cell.flag, flag_of(sequence, s.name, Place::inlined));
+}
+
 template <class Wait>
-bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, const Wait& wait) {
+bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
     const Combiner* const combiner = frame.combiner;
     std::byte* const segment = lanes_.base();
@@ -75,7 +93,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
     const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
     const Operands apply{combiner};
 
-    for (; next < schedule.steps.size(); ++next) {
+    for (; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];
         switch (s.kind) {
             case BoundKind::post: {
@@ -134,9 +152,10 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                     const std::byte* from = at(s.from_buffer, s.from);
                     std::uint64_t where;
                     if (s.place == Place::inlined) {
-                        std::memcpy(cell->payload, from, s.bytes);
-                        where = static_cast<std::uint64_t>(cell->payload - segment);
-                    } else if (s.place == Place::staged) {
+                        offer_inline(*cell, s, from, segment, sequence);
+                        break;
+                    }
+                    if (s.place == Place::staged) {
                         std::memcpy(staging + s.staging, from, s.bytes);
                         where = static_cast<std::uint64_t>(staging - segment) + s.staging;
                     } else {

@@ -24,9 +24,18 @@ UnderWay::~UnderWay() {
 }
 
 void UnderWay::start(Group& group, Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    take(group, run, [&] { group.start(run, plan, input, output, combiner); });
+}
+
+void UnderWay::adopt(Group& group, Run& run) {
+    take(group, run, [&] { group.adopt(run); });
+}
+
+template <class Begin>
+void UnderWay::take(Group& group, Run& run, Begin&& begin) {
     {
         const std::scoped_lock lock(mutex_);
-        group.start(run, plan, input, output, combiner);
+        begin();
         runs_.push_back(&run);
         if (!group.advance()) return;
         if (std::ranges::find(groups_, &group) == groups_.end()) groups_.push_back(&group);

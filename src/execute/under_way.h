@@ -26,6 +26,8 @@ public:
     // As Group::start, and what can be done at once is done.  Group, plan and buffers live until
     // poll() has returned the run.
     void start(Group&, Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
+    // The same for one that Group::begin has begun.
+    void adopt(Group&, Run&);
 
     // Advances all; returns one that is finished and forgets it, or null.  Null also where
     // another thread is at it.
@@ -42,6 +44,8 @@ public:
     }
 
 private:
+    template <class Begin>
+    void take(Group&, Run&, Begin&&);
     void advance();
     void help();
 

@@ -22,7 +22,7 @@ fanlight_code barrier(Team& team) {
 
 using namespace fanlight::global;
 
-fanlight_code fanlight_barrier(fanlight_team id) {
+fanlight_code fanlight_team_barrier(fanlight_team id) {
     fanlight_code error = FANLIGHT_OK;
     Team* const team = find_team(id, error);
     return team ? barrier(*team) : error;

@@ -164,7 +164,7 @@ bool bad_root(const Team& team, int root) { return root < 0 || root >= team.size
 using namespace fanlight;
 using namespace fanlight::global;
 
-fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root) {
+fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root) {
     Range range;
     if (const fanlight_code error = range_of(data, bytes, range)) return error;
     const Team& team = range.team();
@@ -178,30 +178,30 @@ fanlight_code fanlight_broadcast(fanlight_pointer data, size_t bytes, int root) 
     });
 }
 
-fanlight_code fanlight_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
+fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
     if (const fanlight_code error = two_ranges(to, all, from, bytes, target, source)) return error;
     const Team& team = target.team();
     const bool in_place = target.own() + static_cast<std::size_t>(team.unit) * bytes == source.own();
     if (!in_place && overlap(target, all, source, bytes))
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allgather: the two overlap");
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allgather: the two overlap");
     return run(problem_of(Operation::allgather, bytes), target, source, nullptr, bytes, "MPI_Allgather", [&](int n) {
         return MPI_Allgather(in_place ? MPI_IN_PLACE : source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE, team.comm);
     });
 }
 
-fanlight_code fanlight_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
+fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
     if (const fanlight_code error = two_ranges(to, all, from, all, target, source)) return error;
-    if (overlap(target, all, source, all)) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_alltoall: the two overlap");
+    if (overlap(target, all, source, all)) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_alltoall: the two overlap");
     return run(problem_of(Operation::alltoall, bytes), target, source, nullptr, bytes, "MPI_Alltoall", [&](int n) {
         return MPI_Alltoall(source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE, target.team().comm);
     });
 }
 
-fanlight_code fanlight_reduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
+fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                               fanlight_operator op, int root) {
     Range target, source;
     std::size_t bytes;
@@ -222,7 +222,7 @@ fanlight_code fanlight_reduce(fanlight_pointer to, fanlight_pointer from, size_t
                });
 }
 
-fanlight_code fanlight_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
+fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                                  fanlight_operator op) {
     Range target, source;
     std::size_t bytes;

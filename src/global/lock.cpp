@@ -71,7 +71,7 @@ fanlight_code fanlight_lock_create(fanlight_team team, fanlight_lock* lock) {
     const Words words{made->segment};
     Queue(words, made->unit).make();
     *lock = made;
-    return fanlight_barrier(team);
+    return fanlight_team_barrier(team);
 }
 
 fanlight_code fanlight_lock_free(fanlight_lock* lock) {

@@ -80,9 +80,20 @@ MPI_Request request(const MPI_Fint* f) {
 #endif
 }
 
-bool start(MPI_Fint count, const MPI_Fint* all, MPI_Fint* error) {
+namespace {
+std::vector<MPI_Request> requests_of(MPI_Fint count, const MPI_Fint* all) {
     std::vector<MPI_Request> c;
     for (MPI_Fint i = 0; i < count; ++i) c.push_back(request(all + i));
+    return c;
+}
+}  // namespace
+
+void each(void (*act)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint* all) {
+    act(count, requests_of(count, all).data());
+}
+
+bool start(MPI_Fint count, const MPI_Fint* all, MPI_Fint* error) {
+    const std::vector<MPI_Request> c = requests_of(count, all);
     int code;
     if (!requests::start(count, c.data(), code)) return false;
     *error = code;

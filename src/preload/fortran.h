@@ -30,6 +30,8 @@ MPI_Fint request(MPI_Request);
 namespace fanlight::fortran {
 
 MPI_Request request(const MPI_Fint*);
+// As requests::finish_apart and hand_over.
+void each(void (*)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*);
 bool start(MPI_Fint count, const MPI_Fint*, MPI_Fint* error);  // requests::start
 
 }  // namespace fanlight::fortran

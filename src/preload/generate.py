@@ -15,6 +15,19 @@ from dataclasses import dataclass
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
          "polled": "fanlight::requests::progress();", "freed": "fanlight::requests::freed(*request);"}
 
+# What runs apart from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
+HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
+APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
+         "Test": "if (fanlight::requests::test_apart(*request, flag, status)) return MPI_SUCCESS;",
+         "Request_get_status": "if (fanlight::requests::get_status_apart(request, flag, status)) return MPI_SUCCESS;",
+         "Request_get_status_all": "if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;",
+         "Waitall": "fanlight::requests::finish_apart(COUNT, REQUESTS);",
+         "Testall": """if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
+        fanlight::requests::progress();
+        const int error = next.get()(COUNT, REQUESTS, flag, array_of_statuses);
+        if (error == MPI_SUCCESS && *flag) fanlight::requests::end_apart(COUNT, REQUESTS);
+        return error;"""}
+
 
 @dataclass
 class Parameter:
@@ -34,6 +47,7 @@ class Function:
     kind: str
     name: str
     parameters: list
+    since: tuple = ()  # (4, 1): of MPI-4.1
 
     @property
     def operation(self):
@@ -45,6 +59,10 @@ class Function:
         if self.kind == "initialised":
             return self.operation.removesuffix("_init")
         return self.operation[1:] if self.kind == "started" else self.operation
+
+    @property
+    def is_collective(self):
+        return self.kind in ("served", "started", "initialised", "counted")
 
     @property
     def has_large(self):
@@ -61,14 +79,14 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
             for text in filter(None, match[3].split(", ")):
                 one = re.fullmatch(r"(.*?)(\w+)(\[\])?", text)
                 parameters.append(Parameter(one[1].strip(), one[2], bool(one[3])))
-            functions.append(Function(match[1], match[2], parameters))
+            functions.append(Function(match[1], match[2], parameters, (match[4], match[5]) if match[4] else ()))
     return functions
 
 
@@ -113,13 +131,16 @@ def call_object(f, request):
     return f'    fanlight::Call call("{f.operation}", comm{more});'
 
 
-def significant(f, datatype):
+def significant(f, name):
     """Whether MPI looks at this argument, as an expression."""
-    if datatype == "datatype":
+    if name == "datatype":
         return "true"
-    if (f.name.startswith("Gather") and datatype == "recvtype") or (f.name.startswith("Scatter") and datatype == "sendtype"):
+    if (f.name.startswith("Gather") and name in ("recvtype", "recvcounts", "displs")) or \
+       (f.name.startswith("Scatter") and name in ("sendtype", "sendcounts", "displs")):
         return "call.is_rank(root)"
-    return f"{datatype.replace('type', 'buf')} != MPI_IN_PLACE"
+    if name in ("recvcounts", "rdispls", "displs", "recvtypes"):
+        return "true"
+    return ("sendbuf" if name.startswith("s") else "recvbuf") + " != MPI_IN_PLACE"
 
 
 def is_served(f, leave):
@@ -130,7 +151,10 @@ def is_served(f, leave):
                        if p.type == "MPI_Datatype")
         # Programs give back arrays of counts after the initialisation.
         arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
-        kept += "".join(f", {a} = call.kept({a})" for a in arrays)
+        kept += "".join(f", {a} = call.kept({a}, {significant(f, a)})" for a in arrays)
+        types = [p.name for p in f.parameters if p.type == "const MPI_Datatype"]
+        kept += "".join(f", {t} = call.kept_types({t}, {t.replace('types', 'counts')}, {significant(f, t)})" for t in types)
+        arrays += types
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]
@@ -162,26 +186,63 @@ def waits_by_test(f, function, names, arguments, call, leave):
             "    }"]
 
 
+def apart(f, c=True):
+    """What the wrapper does first while a persistent operation runs apart."""
+    if f.kind not in ("waited", "polled", "freed") or not any("Request" in p.type for p in f.parameters):
+        return []
+    where = next(p for p in f.parameters if "Request" in p.type)
+    if where.array:
+        count, requests = f.parameters[0].name, where.name
+    else:
+        count, requests = "1", "&request" if where.type == "MPI_Request" else "request"
+    if c:
+        text = APART.get(f.name, HAND_OVER).replace("COUNT", count).replace("REQUESTS", requests)
+    else:
+        what = "finish_apart" if f.name in ("Wait", "Waitall") else "hand_over"
+        text = f"fanlight::fortran::each(fanlight::requests::{what}, {'*f_' + count if where.array else '1'}, f_{where.name});"
+    return ["    if (fanlight::requests::any_apart()) [[unlikely]] {", f"        {text}", "    }"]
+
+
 def c_wrapper(f, large):
-    name = f"MPI_{f.name}{'_c' if large else ''}"
+    suffix = "_c" if large else ""
+    name = f"MPI_{f.name}{suffix}"
     declaration = ", ".join(p.c(large) for p in f.parameters) or "void"
     arguments = [p.name for p in f.parameters]
-    lines = [f"int {name}({declaration}) {{",
-             f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
+    next_of = f'static constinit fanlight::Next<decltype(&::{name})> next("{name}");'
+    lines = [f"int {name}({declaration}) {{", f"    {next_of}"]
+    if f.is_collective:
+        lines = [f"static int serve_{f.operation}{suffix}({declaration}) {{", f"    {next_of}"]
+    lines += apart(f)
     if f.kind == "waited":
         test = f.name.replace("Wait", "Test")
         lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
                                lambda a: f"error = test.get()({', '.join(a)});", "return error;")
-    if f.kind == "starts":
-        lines.append(f"    if (int error; fanlight::requests::start({', '.join((['1'] + arguments)[-2:])}, error)) return error;")
+    if f.name == "Start":
+        lines.append("    if (fanlight::requests::start(*request)) return MPI_SUCCESS;")
+    elif f.kind == "starts":
+        lines.append(f"    if (int error; fanlight::requests::start({', '.join(arguments)}, error)) return error;")
     if f.kind in FIRST or f.kind in ("waited", "starts"):
         lines += [f"    {FIRST.get(f.kind, '')}", f"    return next.get()({', '.join(arguments)});", "}"]
         return "\n".join(line for line in lines if line.strip())
     lines.append(call_object(f, "request"))
     if f.kind in ("served", "started", "initialised"):
         lines += is_served(f, ["return call.served(*d);"])
-    lines += [f"    return call.passed(next.get()({', '.join(arguments)}), [&] {{ return {bytes_expression(f)}; }});", "}"]
+    passed = ", ".join(arguments)
+    lines += [f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});", "}"]
+    # The API's, and MPI's: where the library is linked alone, these stay the MPI library's.
+    lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return serve_{f.operation}{suffix}({passed}); }}",
+              f"int {name}({declaration}) {{",
+              f"    {next_of}",
+              f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({passed});",
+              f"    return serve_{f.operation}{suffix}({passed});", "}"]
     return "\n".join(lines)
+
+
+def guarded(f, text):
+    if not f.since:
+        return text
+    major, minor = f.since
+    return f"#if MPI_VERSION > {major} || (MPI_VERSION == {major} && MPI_SUBVERSION >= {minor})\n{text}\n#endif"
 
 
 def fortran_names(name):
@@ -226,6 +287,7 @@ def fortran_wrapper(f, names_of):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08",
              f"    static constinit fanlight::Next<void (*)({types})> next({next_names});"]
+    lines += apart(f, c=False)
     if f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
@@ -238,6 +300,7 @@ def fortran_wrapper(f, names_of):
         first = FIRST.get(f.kind, "").replace("*request", "fanlight::fortran::request(f_request)")
         lines += [*([f"    {first}"] if first else []), f"    next.get()({', '.join(passed + ['ierror'])});"]
     else:
+        lines.append(f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});")
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
             words = set(re.findall(r"\w+", used)) | {"comm"}
@@ -260,16 +323,16 @@ def wrappers(functions):
              '#include "preload/wrappers.h"',
              '#pragma GCC visibility push(default)',
              'extern "C" {']
-    parts += [c_wrapper(f, False) for f in functions if f.kind != "initialised"]
+    parts += [guarded(f, c_wrapper(f, False)) for f in functions if f.kind != "initialised"]
     parts.append("#if FANLIGHT_PERSISTENT")
     parts += [c_wrapper(f, False) for f in functions if f.kind == "initialised"]
     parts += ["#endif", "#if MPI_VERSION >= 4"]
     parts += [c_wrapper(f, True) for f in functions if f.has_large]
     parts += ["#endif", "#if defined(OPEN_MPI)"]
-    parts += [fortran_wrapper(f, fortran_names) for f in functions]
+    parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    parts += [fortran_wrapper(f, f08_names) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
+    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop", ""]
     return "\n\n".join(parts)
 
@@ -278,6 +341,7 @@ def symbols(functions):
     names = []
     for f in functions:
         names += [f"MPI_{f.name}", *([f"MPI_{f.name}_c"] if f.has_large else []), *fortran_names(f.name)]
+    names.append("fanlight_*")
     return "{\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n"
 
 

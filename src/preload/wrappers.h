@@ -5,9 +5,11 @@
 
 #include "collective/call.h"
 #include "collective/finalize.h"
+#include "collective/interposition.h"
 #include "collective/library.h"
 #include "collective/operations.h"
 #include "collective/requests.h"
+#include "fanlight/collectives.h"
 #include "preload/fortran.h"
 #include "preload/next.h"
 

@@ -37,6 +37,14 @@ void set_exchange(Problem& whole, std::span<const std::size_t> lengths, std::siz
     }
 }
 
+void lay_side_by_side(Problem& whole) {
+    std::size_t offset = 0;
+    for (Block& b : whole.blocks) {
+        b.offset = offset;
+        offset += b.bytes;
+    }
+}
+
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole) {
     std::vector<Schedule> result;
     result.reserve(static_cast<std::size_t>(whole.size));

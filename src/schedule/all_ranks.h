@@ -19,6 +19,9 @@ Problem problem_at(const Problem& whole, int rank);
 // of a buffer lie `gap` bytes apart, in rank order.
 void set_exchange(Problem& whole, std::span<const std::size_t> lengths, std::size_t gap = 0);
 
+// The same lengths, one behind the other in rank order.
+void lay_side_by_side(Problem& whole);
+
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole);
 
 }  // namespace fanlight

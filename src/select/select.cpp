@@ -48,13 +48,14 @@ void add_rules(std::vector<Rule>& rules, std::string_view text, const std::strin
     });
 }
 
-void add_forced(std::vector<Rule>& rules, std::string_view text) {
+void add_forced(std::vector<Rule>& rules, std::string_view text, const std::string& by) {
+    const std::size_t before = rules.size();
     split(text, ',', [&](std::string_view entry, int) {
         entry = trimmed(entry);
         if (entry.empty()) return;
         Rule rule;
         rule.forced = true;
-        rule.text = "FANLIGHT_ALGORITHM: " + std::string(entry);
+        rule.text = by + ": " + std::string(entry);
         const std::size_t colon = entry.find(':');
         try {
             rule.operation = operation_from(trimmed(entry.substr(0, colon)));
@@ -64,8 +65,8 @@ void add_forced(std::vector<Rule>& rules, std::string_view text) {
         } catch (const std::invalid_argument& e) {
             throw std::invalid_argument(rule.text + ": " + e.what());
         }
-        for (const Rule& r : rules)
-            if (r.operation == rule.operation)
+        for (std::size_t i = before; i < rules.size(); ++i)
+            if (rules[i].operation == rule.operation)
                 throw std::invalid_argument(rule.text + ": this operation is forced twice");
         rules.push_back(std::move(rule));
     });
@@ -93,8 +94,9 @@ Problem problem_of(const Situation& s, bool flat) {
 
 }  // namespace
 
-Selector::Selector(std::string_view forced, const std::string& file) {
-    add_forced(rules_, forced);
+Selector::Selector(std::string_view forced, const std::string& file, std::string_view chosen) {
+    add_forced(rules_, forced, "FANLIGHT_ALGORITHM");
+    add_forced(rules_, chosen, "fanlight_set_algorithm");
     if (!file.empty()) add_rules(rules_, read_file(file), file);
     add_rules(rules_, built_in_rules(), "built-in rules");
 }

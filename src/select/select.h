@@ -53,9 +53,10 @@ struct Rule;
 
 class Selector {
 public:
-    // The forced ones (FANLIGHT_ALGORITHM), then the file (FANLIGHT_RULES), then the built-in.
+    // The forced ones (FANLIGHT_ALGORITHM), those that the program chose for a communicator
+    // (fanlight_set_algorithm), the file (FANLIGHT_RULES), the built-in.
     // Throws std::invalid_argument naming file, line and what is wrong.
-    Selector(std::string_view forced, const std::string& file);
+    Selector(std::string_view forced, const std::string& file, std::string_view chosen = {});
     ~Selector();
     // A forced algorithm that a restriction forbids for this situation: std::invalid_argument.
     // A rule's algorithm that a restriction forbids is passed over.

@@ -9,7 +9,7 @@ static int me, units;
 // What unit `from` puts to unit `to` in round `round`.
 static int64_t value(int from, int to, int round) { return 1000003LL * from + 1009LL * to + 31LL * round + 7; }
 
-static void barrier(void) { DO(fanlight_barrier(FANLIGHT_TEAM_ALL)); }
+static void barrier(void) { DO(fanlight_team_barrier(FANLIGHT_TEAM_ALL)); }
 
 static void pointers(void)
 {
@@ -220,7 +220,7 @@ static void teams(void)
         DO(fanlight_team_unit(half, &u));
         int64_t v = me, got = -1;
         DO(fanlight_put(fanlight_at(p, (u + 1) % n, 0), &v, 8));
-        DO(fanlight_barrier(half));
+        DO(fanlight_team_barrier(half));
         DO(fanlight_get(&got, fanlight_at(p, u, 0), 8));
         DO(fanlight_team_translate(half, (u + n - 1) % n, FANLIGHT_TEAM_ALL, &t));
         CHECK(got == t);
@@ -230,12 +230,12 @@ static void teams(void)
         CHECK(of == half);
         fanlight_team copy = half;
         WRONG(FANLIGHT_ERR_STATE, fanlight_team_free(&copy));
-        DO(fanlight_barrier(half));
+        DO(fanlight_team_barrier(half));
         DO(fanlight_free(p));
         copy = half;
         DO(fanlight_team_free(&half));
         CHECK(half == FANLIGHT_TEAM_NULL);
-        WRONG(FANLIGHT_ERR_TEAM, fanlight_barrier(copy));
+        WRONG(FANLIGHT_ERR_TEAM, fanlight_team_barrier(copy));
     }
     DO(fanlight_team_free(&parity));
     // From a group: the last and the first.
@@ -451,31 +451,31 @@ static void collectives(void)
         for (int i = 0; i < units * n; i++)
             in[i] = value(me, i, round);
         memset(out, 0xee, room);
-        DO(fanlight_alltoall(to, from, bytes));
+        DO(fanlight_global_alltoall(to, from, bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, me * n + i % n, round));
         memset(out, 0xee, room);
-        DO(fanlight_allgather(to, from, bytes));
+        DO(fanlight_global_allgather(to, from, bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, i % n, round));
         memset(out, 0xee, room);
         memcpy(out + me * n, in, bytes);
-        DO(fanlight_allgather(to, fanlight_add(to, (int64_t)bytes * me), bytes));
+        DO(fanlight_global_allgather(to, fanlight_add(to, (int64_t)bytes * me), bytes));
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, i % n, round));
-        DO(fanlight_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
+        DO(fanlight_global_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
         for (int i = 0; i < n; i++)
             CHECK(out[i] == sum_of(i, round) && in[i] == value(me, i, round));
         memset(out, 0xee, bytes);
-        DO(fanlight_reduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM, root));
+        DO(fanlight_global_reduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM, root));
         for (int i = 0; i < n; i++)
             CHECK(out[i] == (me == root ? sum_of(i, round) : -0x1111111111111112) && in[i] == value(me, i, round));
-        DO(fanlight_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
+        DO(fanlight_global_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
         for (int i = 0; i < n; i++)
             CHECK(in[i] == value(round % 2 ? 0 : units - 1, i, round));
         for (int i = 0; i < n; i++)
             out[i] = value(me, -i, round);
-        DO(fanlight_broadcast(to, bytes, root));
+        DO(fanlight_global_broadcast(to, bytes, root));
         for (int i = 0; i < n; i++)
             CHECK(out[i] == value(root, -i, round));
     }
@@ -483,29 +483,29 @@ static void collectives(void)
     float *single = (float *)in + 3;
     for (int i = 0; i < 40; i++)
         single[i] = (float)(me + i);
-    DO(fanlight_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
+    DO(fanlight_global_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
     for (int i = 0; i < 40; i++)
         CHECK(((float *)out)[5 + i] == (float)(units * i + units * (units - 1) / 2));
     long double *wide = (long double *)in;
     for (int i = 0; i < 9; i++)
         wide[i] = me + i;
-    DO(fanlight_reduce(from, from, 9, FANLIGHT_LONG_DOUBLE, FANLIGHT_SUM, units - 1));
+    DO(fanlight_global_reduce(from, from, 9, FANLIGHT_LONG_DOUBLE, FANLIGHT_SUM, units - 1));
     for (int i = 0; i < 9; i++)
         CHECK(wide[i] == (me == units - 1 ? units * i + units * (units - 1) / 2 : me + i));
     int8_t *truth = (int8_t *)in;
     for (int i = 0; i < 3; i++)
         truth[i] = i > 0 || me > 0;
-    DO(fanlight_allreduce(to, from, 3, FANLIGHT_INT8, FANLIGHT_LAND));
+    DO(fanlight_global_allreduce(to, from, 3, FANLIGHT_INT8, FANLIGHT_LAND));
     CHECK(((int8_t *)out)[0] == 0 && ((int8_t *)out)[1] == 1 && ((int8_t *)out)[2] == 1);
-    WRONG(FANLIGHT_ERR_UNIT, fanlight_reduce(to, from, 1, FANLIGHT_INT8, FANLIGHT_SUM, -1));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_reduce(fanlight_add(to, 8), to, 2, FANLIGHT_INT64, FANLIGHT_SUM, 0));
-    WRONG(FANLIGHT_ERR_UNIT, fanlight_broadcast(to, 8, units));
-    WRONG(FANLIGHT_ERR_RANGE, fanlight_broadcast(to, room + 1, 0));
-    WRONG(FANLIGHT_ERR_RANGE, fanlight_alltoall(to, from, room / (size_t)units + 1));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_alltoall(to, to, 8));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
-    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
+    WRONG(FANLIGHT_ERR_UNIT, fanlight_global_reduce(to, from, 1, FANLIGHT_INT8, FANLIGHT_SUM, -1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_reduce(fanlight_add(to, 8), to, 2, FANLIGHT_INT64, FANLIGHT_SUM, 0));
+    WRONG(FANLIGHT_ERR_UNIT, fanlight_global_broadcast(to, 8, units));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_global_broadcast(to, room + 1, 0));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_global_alltoall(to, from, room / (size_t)units + 1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_alltoall(to, to, 8));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
     // Units that do not call the same: found where they share memory, in a team of its own, since
     // it serves no more afterwards.
     if (units == 2 && fanlight_ptr(fanlight_at(from, !me, 0))) {
@@ -513,13 +513,13 @@ static void collectives(void)
         fanlight_pointer p;
         DO(fanlight_team_split(FANLIGHT_TEAM_ALL, 0, me, &own));
         DO(fanlight_allocate(own, 800, 0, &p));
-        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_broadcast(p, 700, !me));
+        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_broadcast(p, 700, !me));
         DO(fanlight_free(p));
         DO(fanlight_team_free(&own));
     }
     barrier();
     DO(fanlight_free(from));
-    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_allgather(to, from, 8));
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_global_allgather(to, from, 8));
     barrier();
     DO(fanlight_free(to));
 }
@@ -534,21 +534,21 @@ static void long_collectives(void)
     int64_t *in = fanlight_ptr(fanlight_at(from, me, 0)), *out = fanlight_ptr(fanlight_at(to, me, 0));
     for (int i = 0; i < words; i++)
         in[i] = value(me, i, 0);
-    DO(fanlight_allreduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM));
+    DO(fanlight_global_allreduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM));
     for (int i = 0; i < words; i++)
         CHECK(out[i] == sum_of(i, 0));
     memset(out, 0, words * 8);
-    DO(fanlight_reduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM, units - 1));
+    DO(fanlight_global_reduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM, units - 1));
     for (int i = 0; i < words; i++)
         CHECK(out[i] == (me == units - 1 ? sum_of(i, 0) : 0));
-    DO(fanlight_broadcast(to, words * 8, units - 1));
+    DO(fanlight_global_broadcast(to, words * 8, units - 1));
     for (int i = 0; i < words; i++)
         CHECK(out[i] == sum_of(i, 0));
     int n = words / units;
-    DO(fanlight_alltoall(to, from, (size_t)n * 8));
+    DO(fanlight_global_alltoall(to, from, (size_t)n * 8));
     for (int i = 0; i < units * n; i++)
         CHECK(out[i] == value(i / n, me * n + i % n, 0));
-    DO(fanlight_allgather(to, from, (size_t)n * 8));
+    DO(fanlight_global_allgather(to, from, (size_t)n * 8));
     for (int i = 0; i < units * n; i++)
         CHECK(out[i] == value(i / n, i % n, 0));
     DO(fanlight_free(from));

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
+#include "execute/unknown_lengths.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -109,6 +111,7 @@ Data data_of(const Problem& p, int call) {
             break;
         case Operation::allgather:
         case Operation::allgatherv:
+        case Operation::allgatherv_any:
         case Operation::gather:
         case Operation::gatherv:
             in = vector_of(p.rank, own.bytes, call);
@@ -149,10 +152,21 @@ Data data_of(const Problem& p, int call) {
     return {std::move(in), std::move(out), std::move(expected)};
 }
 
-namespace {
+// All that a member may use of the problem is its own length.
+static void allgatherv_any(Group& group, UnknownLengths& any, const Problem& p, const void* in, void* out) {
+    any.exchange(in, p.block(p.rank).bytes);
+    Problem known;
+    known.operation = Operation::allgatherv;
+    known.rank = p.rank;
+    known.size = p.size;
+    for (const std::size_t bytes : any.lengths()) known.blocks.push_back({0, bytes});
+    lay_side_by_side(known);
+    any.take(any.complete() ? out : nullptr);
+    if (!any.complete()) group.run(group.plan(*find_algorithm(Operation::allgatherv, "all-read-all"), known), in, out, nullptr);
+}
 
 // The same call on buffers that all have mapped.
-void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, const Combiner* combiner, const Mapped& mapped) {
+static void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, const Combiner* combiner, const Mapped& mapped) {
     const auto rank = static_cast<std::size_t>(group.rank());
     if (!in.empty()) std::memcpy(mapped.input[rank], in.data(), in.size());
     if (!out.empty()) std::memcpy(mapped.output[rank], out.data(), out.size());
@@ -161,8 +175,6 @@ void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, const Com
     if (!out.empty()) std::memcpy(out.data(), mapped.output[rank], out.size());
 }
 
-}  // namespace
-
 std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
@@ -170,8 +182,11 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
     const bool exchange_v = p.operation == Operation::alltoallv;
     const Problem known = problem_at(p, p.rank);
+    const bool unknown = p.operation == Operation::allgatherv_any;
+    std::optional<UnknownLengths> any;
+    if (unknown) any.emplace(group, algorithm, p.parameters);
     Plan plan;
-    if (!rooted_v && !exchange_v) {
+    if (!rooted_v && !exchange_v && !unknown) {
         try {
             plan = group.plan(algorithm, known);
         } catch (const std::invalid_argument&) {
@@ -185,6 +200,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
         auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
         if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
+        else if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
         else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
         else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
@@ -241,6 +257,7 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
                     p.blocks.push_back({at, bytes});
                     at += bytes + 5;
                 }
+                if (a.operation == Operation::allgatherv_any) lay_side_by_side(p);
             }
             result.push_back(p);
             // In short pieces, and by other trees and parts than those of the defaults.

@@ -179,12 +179,17 @@ class Algorithm:
     restrictions: frozenset
 
 
+# What MPI does not have.
+BY_NAME = {"allgatherv_any"}
+
+
 @functools.cache
-def algorithms():
-    """The rows of registry.def."""
+def algorithms(operation=""):
+    """The rows of registry.def: those of MPI's operations, or of this one."""
     text = (ROOT / "src/algorithms/registry.def").read_text()
     rows = re.findall(r"^ALGORITHM\((\w+), (\w+), ([\w |]+),", text, re.M)
-    return [Algorithm(o, n.replace("_", "-"), frozenset(r.replace(" ", "").split("|")) - {"none"}) for o, n, r in rows]
+    return [Algorithm(o, n.replace("_", "-"), frozenset(r.replace(" ", "").split("|")) - {"none"}) for o, n, r in rows
+            if (o == operation if operation else o not in BY_NAME)]
 
 
 def operations():

@@ -7,8 +7,13 @@ from running import IMPI, MPICH, OPENMPI, run
 
 parametrize = pytest.mark.parametrize
 
-# Left to the MPI library: nobody but the root knows the lengths, or nobody knows those of others.
-NOT_STARTED = {"gatherv", "scatterv", "alltoallv"}
+# Left to the MPI library where nothing is copied once: not all ranks know the lengths.
+BY_SINGLE_COPY = {"gatherv", "scatterv", "alltoallv", "alltoallw"}
+
+
+def started(settings):
+    all = set(running.functions(running.operations()))
+    return all if settings.get("SINGLE_COPY") == "on" else all - BY_SINGLE_COPY
 
 
 @parametrize("ranks", [1, 2, 3, 5])
@@ -41,21 +46,24 @@ def test_an_active_request_is_freed(mpi, fanlight_only):
     run(mpi, 3, "requests freed").must_be_ok()
 
 
-@parametrize("mpi,ranks,settings", [(MPICH, 2, {}), (OPENMPI, 3, {}), (IMPI, 2, {}),
+@parametrize("mpi,ranks,settings", [(MPICH, 2, {"SINGLE_COPY": "on"}), (OPENMPI, 3, {"SINGLE_COPY": "on"}), (IMPI, 2, {"SINGLE_COPY": "on"}),
                                     (MPICH, 3, {"SINGLE_COPY": "off", "PIECE": "4K"})], ids=str)
 def test_every_collective_as_a_non_blocking_one(mpi, ranks, settings, plain):
+    if plain and mpi is IMPI:
+        pytest.skip("Intel MPI 2021.18's own Ialltoallv or Ialltoallw fails: 'Message truncated'")
     # --plain leaves out what the MPI libraries do wrong: the program's operators stay with them.
     result = run(mpi, ranks, "collectives --quick --plain", settings, preload=not plain,
                  preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
     if not plain:
-        for operation in set(running.operations()) - NOT_STARTED:
+        for operation in started(settings):
             assert result.report.calls("i" + operation) > 10 * ranks, f"{operation}\n{result}"
 
 
 @parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
 def test_every_collective_as_a_persistent_one(mpi, ranks, plain):
-    result = run(mpi, ranks, "collectives --quick --plain", preload=not plain, settings={"BY_REQUESTS": "persistent"},
+    single_copy = {"SINGLE_COPY": "on"}
+    result = run(mpi, ranks, "collectives --quick --plain", single_copy, preload=not plain, settings={"BY_REQUESTS": "persistent"},
                  preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
     if not plain:
-        for operation in set(running.operations()) - NOT_STARTED:
+        for operation in started(single_copy):
             assert result.report.calls(operation + "_init") > 10 * ranks, f"{operation}\n{result}"

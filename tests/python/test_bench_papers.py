@@ -72,6 +72,9 @@ def test_a_short_run(fanlight, paper, kind, arguments, tmp_path):
     assert set(row["times"]) == {LIBRARY, *ways} and all(t > 0 for t in row["times"].values())
     assert any(claim["here"].get(kind) for claim in record["claims"])
     assert PAPERS[paper].title.split()[0] in said and all(way in said for way in ways)
+    exchanged = [(e["silent"], e["spikes"]) for e in record["exchanges"]]
+    assert exchanged == ([(0, 3), (0, 30), (1, 3), (1, 30), (2, 3)] if paper == "spike-exchange" else [])
+    assert all(t > 0 for e in record["exchanges"] for t in e["times"].values())
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
@@ -82,8 +85,8 @@ def test_sizes_that_differ_look_different():
 
 
 def test_an_algorithm_that_does_not_take_so_many_ranks_is_a_problem(fanlight, tmp_path):
-    said = fanlight("bench", "--paper", "spike-exchange", "-n", "3", "--plot", tmp_path / "none.png", code=1,
-                    env={"PATH": f"{environment_of('mpich')}/bin:/usr/bin:/bin"}).stderr
+    said = fanlight("bench", "--paper", "spike-exchange", "-n", "3", "--operation", "allgather", "--plot",
+                    tmp_path / "none.png", code=1, env={"PATH": f"{environment_of('mpich')}/bin:/usr/bin:/bin"}).stderr
     assert "two-sided is left out" in said and "power of two" in said
 
 

@@ -174,6 +174,17 @@ const std::multimap<std::string, Formula> formulas{
     {"allgatherv bruck", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
     {"allgatherv ring", {all_pairs, all_pairs, others}},
     {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
+    // What wraps around behind the last rank is a message more, as in allgather.
+    {"allgatherv-any folded-doubling",
+     {[](N p) { return power(p) * floor2(p) + (beyond(p) ? 3 * beyond(p) - 1 : 0); },
+      [](N p) { return (power(p) - 1) * p + beyond(p) * p; }, folded_depth,
+      [](N p) { return p == 1 ? 1 : floor2(p) + folding(p); }}},
+    {"allgatherv-any bruck", {[](N p) {
+         N messages = p * ceil2(p);
+         for (N d = 2; d < p; d *= 2) messages += std::min(d, p - d) - 1;
+         return messages;
+     }, all_pairs, ceil2}},
+    {"allgatherv-any all-read-all", {all_pairs, all_pairs, one, unit}},
     {"gatherv root-reads-all", {others, others, one}},
     {"gatherv all-write-root", {others, others, one, unit}},
     {"scatterv root-writes-all", {others, others, one, unit}},

@@ -219,6 +219,14 @@ TEST(Selector, TheForcedOnesAreForTheWholeOperation) {
     EXPECT_NE(selector.choose_by_rule(s).algorithm->name, "binomial");
 }
 
+TEST(Selector, WhatTheUserForcesComesBeforeWhatTheProgramChose) {
+    const Selector selector("bcast:binomial", "", "bcast:linear,allreduce:tree(degree=2)");
+    EXPECT_EQ(selector.choose(situation(Operation::bcast, 64, 4)).algorithm->name, "binomial");
+    const Choice chosen = selector.choose(situation(Operation::allreduce, 64, 4));
+    EXPECT_EQ(chosen.algorithm->name, "tree");
+    EXPECT_EQ(chosen.rule, "fanlight_set_algorithm: allreduce:tree(degree=2)");
+}
+
 TEST(Selector, AMissingFileIsAnError) {
     try {
         Selector("", "/does/not/exist");

@@ -10,9 +10,8 @@ namespace fanlight::allreduce_algorithms {
 
 Schedule all_read_all(const Problem& problem) {
     Builder b(problem);
-    int inputs = 0;
-    if (problem.size > 1) inputs = b.offer_to_all_others(input(), problem.bytes);
-    combine_in_rank_order(b, problem, {problem.size, input(), input(), inputs, problem.bytes},
+    if (problem.size > 1) b.offer_to_all_others(input(), problem.bytes);
+    combine_in_rank_order(b, problem, {problem.size, input(), input(), first_offer, problem.bytes},
                           output());
     return b.finish();
 }

@@ -12,14 +12,13 @@ namespace fanlight::allreduce_algorithms {
 Schedule reduce_scatter_allgather(const Problem& problem) {
     Builder b(problem);
     const Block own = part(problem, problem.rank);
-    int inputs = 0;
-    if (problem.size > 1) inputs = b.offer_to_all_others(input(), problem.bytes);
-    combine_in_rank_order(
-        b, problem, {problem.size, input(own.offset), input(own.offset), inputs, own.bytes},
-        output(own.offset));
+    const int results = offer_parts(b, problem);
+    combine_in_rank_order(b, problem,
+                          {problem.size, input(own.offset), input(own.offset),
+                           [&](int peer) { return offer_of_block(problem, peer, problem.rank); }, own.bytes},
+                          output(own.offset));
 
-    int results = 0;
-    if (problem.size > 1) results = b.offer_to_all_others(output(own.offset), own.bytes);
+    if (problem.size > 1) b.offer_to_all_others(output(own.offset), own.bytes);
     for (int peer : others(problem)) {
         const Block theirs = part(problem, peer);
         b.get(peer, results, output(theirs.offset), output(theirs.offset), theirs.bytes);

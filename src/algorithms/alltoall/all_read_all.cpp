@@ -10,12 +10,11 @@ namespace fanlight::alltoall_algorithms {
 Schedule all_read_all(const Problem& problem) {
     Builder b(problem);
     const Block own = problem.block(problem.rank);
-    int blocks = 0;
-    if (problem.size > 1) blocks = offer_blocks(b, problem);
+    offer_blocks(b, problem);
     b.copy(input(own.offset), output(own.offset), own.bytes);
     for (int peer : others(problem)) {
         const Block theirs = problem.block(peer);
-        b.get(peer, blocks, offered_block(problem, problem.rank), output(theirs.offset),
+        b.get(peer, offer_of_block(problem, peer, problem.rank), offered_block(problem, problem.rank), output(theirs.offset),
               theirs.bytes);
     }
     return b.finish();

@@ -17,7 +17,7 @@ Schedule all_read_lower(const Problem& problem) {
     std::vector<int> above(static_cast<std::size_t>(problem.size - 1 - problem.rank));
     std::iota(above.begin(), above.end(), problem.rank + 1);
     if (!above.empty()) b.offer(input(), problem.bytes, above);
-    combine_in_rank_order(b, problem, {problem.rank, input(), input(), 0, problem.bytes},
+    combine_in_rank_order(b, problem, {problem.rank, input(), input(), first_offer, problem.bytes},
                           output());
     return b.finish();
 }

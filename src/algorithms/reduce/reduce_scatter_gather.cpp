@@ -16,13 +16,12 @@ Schedule reduce_scatter_gather(const Problem& problem) {
     // The first reservation, so at the same place on all ranks that the root reads.
     const Address sum = b.reserve(root ? 0 : own.bytes);
 
-    int inputs = 0;
-    if (problem.size > 1) inputs = b.offer_to_all_others(input(), problem.bytes);
-    combine_in_rank_order(
-        b, problem, {problem.size, input(own.offset), input(own.offset), inputs, own.bytes},
-        root ? output(own.offset) : sum);
+    const int results = offer_parts(b, problem);
+    combine_in_rank_order(b, problem,
+                          {problem.size, input(own.offset), input(own.offset),
+                           [&](int peer) { return offer_of_block(problem, peer, problem.rank); }, own.bytes},
+                          root ? output(own.offset) : sum);
 
-    constexpr int results = 1;  // the second offer of every rank but the root
     if (root) {
         for (int peer : others(problem)) {
             const Block theirs = part(problem, peer);

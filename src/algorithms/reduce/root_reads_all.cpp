@@ -11,7 +11,7 @@ namespace fanlight::reduce_algorithms {
 Schedule root_reads_all(const Problem& problem) {
     Builder b(problem);
     if (problem.rank == problem.root) {
-        combine_in_rank_order(b, problem, {problem.size, input(), input(), 0, problem.bytes},
+        combine_in_rank_order(b, problem, {problem.size, input(), input(), first_offer, problem.bytes},
                               output());
     } else {
         b.offer_to(problem.root, input(), problem.bytes);

@@ -11,12 +11,11 @@ namespace fanlight::reduce_scatter_block_algorithms {
 Schedule all_read_all(const Problem& problem) {
     Builder b(problem);
     const Block own = problem.block(problem.rank);
-    int inputs = 0;
-    if (problem.size > 1) inputs = offer_blocks(b, problem);
-    combine_in_rank_order(
-        b, problem,
-        {problem.size, input(own.offset), offered_block(problem, problem.rank), inputs, own.bytes},
-        output());
+    offer_blocks(b, problem);
+    combine_in_rank_order(b, problem,
+                          {problem.size, input(own.offset), offered_block(problem, problem.rank),
+                           [&](int peer) { return offer_of_block(problem, peer, problem.rank); }, own.bytes},
+                          output());
     return b.finish();
 }
 

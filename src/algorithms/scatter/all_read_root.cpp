@@ -11,10 +11,10 @@ Schedule all_read_root(const Problem& problem) {
     Builder b(problem);
     const Block own = problem.block(problem.rank);
     if (problem.rank == problem.root) {
-        if (problem.size > 1) offer_blocks(b, problem);
+        offer_blocks(b, problem);
         b.copy(input(own.offset), output(), own.bytes);
     } else {
-        b.get(problem.root, 0, offered_block(problem, problem.rank), output(), own.bytes);
+        b.get(problem.root, offer_of_block(problem, problem.root, problem.rank), offered_block(problem, problem.rank), output(), own.bytes);
     }
     return b.finish();
 }

@@ -245,6 +245,140 @@ static void persistent(void) {
     free(told), free(all);
 }
 
+// In each of the ways in which a program learns of its end, among messages.
+static void persistent_ends(void) {
+    enum { N = 3 };
+    const int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    int in[2], sum[2], got, sent, flag, index, n, indices[N];
+    const int theirs = plain || size == 1;  // the MPI library's own, without what it does wrong
+    MPI_Status status, statuses[N];
+    MPI_Request r[N];
+    MPI_Allreduce_init(&in[0], &sum[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Allreduce_init(&in[1], &sum[1], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    r[2] = MPI_REQUEST_NULL;
+    for (int call = 0; call < 160; ++call) {
+        in[0] = rank + call, in[1] = rank * call;
+        sum[0] = sum[1] = got = -1;
+        MPI_Startall(2, r);
+        // A message that is there only after both have ended everywhere.
+        MPI_Irecv(&got, 1, MPI_INT, from, 8, MPI_COMM_WORLD, &r[2]);
+        sent = rank * call;
+        int seen[2] = {0, 0};
+        // Ends the first two, as far as the program is told.
+        switch ((call + (theirs ? 0 : rank)) % 8) {
+            case 0:
+                for (int k = 1; k >= 0; --k) {
+                    REQUIRE(MPI_Wait(&r[k], &status) == MPI_SUCCESS);
+                    MPI_Test_cancelled(&status, &flag);
+                    REQUIRE(!flag);
+                    MPI_Get_count(&status, MPI_INT, &n);
+                    REQUIRE(n == 0 || theirs);  // the MPI library's own says something else
+                }
+                break;
+            case 1:
+                for (int k = 0; k < 2; ++k)
+                    do MPI_Test(&r[k], &flag, &status);
+                    while (!flag);
+                break;
+            case 2: MPI_Waitall(2, r, statuses); break;
+            case 3:  // not over without the message, but then as if it had never been asked
+                for (int k = 0; k < (theirs ? 0 : 200); ++k) {  // MPICH 5.0.2's fails on its own persistent ones
+                    MPI_Testall(N, r, &flag, statuses);
+                    REQUIRE(!flag);
+                }
+                // fall through
+            case 4:
+                for (int k = 0; k < 2; ++k) {
+                    MPI_Waitany(N, r, &index, &status);
+                    REQUIRE(index >= 0 && index < 2 && !seen[index]++);
+                }
+                break;
+            case 5:
+                for (int k = 0; k < 2;) {
+                    MPI_Testany(N, r, &index, &flag, &status);
+                    if (!flag) continue;
+                    REQUIRE(index >= 0 && index < 2 && !seen[index]++);
+                    ++k;
+                }
+                break;
+            case 6:
+                for (int k = 0; k < 2; k += n) {
+                    MPI_Waitsome(N, r, &n, indices, statuses);
+                    for (int i = 0; i < n; ++i) REQUIRE(indices[i] < 2 && !seen[indices[i]]++);
+                }
+                break;
+            case 7:
+                for (int k = 0; k < 2; ++k) {
+                    for (flag = 0; !flag;) MPI_Request_get_status(r[k], &flag, &status);
+                    if (call % 2 && !theirs) {  // of MPICH 5.0.2's own it made an inactive one
+                        MPI_Testsome(1, &r[k], &n, indices, statuses);
+                        REQUIRE(n == 1);
+                    } else {
+                        MPI_Wait(&r[k], &status);
+                    }
+                }
+        }
+        REQUIRE(sum[0] == size * (size - 1) / 2 + size * call && sum[1] == (size - 1) * call);
+        REQUIRE(r[0] != MPI_REQUEST_NULL && r[1] != MPI_REQUEST_NULL);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Send(&sent, 1, MPI_INT, to, 8, MPI_COMM_WORLD);
+        // Inactive ones do not count.
+        if (call % 2) {
+            MPI_Waitany(N, r, &index, &status);
+            REQUIRE(index == 2);
+        } else {
+            MPI_Waitall(N, r, statuses);
+        }
+        REQUIRE(got == from * call && r[2] == MPI_REQUEST_NULL);
+    }
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+    for (int call = 0; call < (theirs ? 0 : 9); ++call) {
+        in[0] = rank + call, in[1] = rank * call;
+        sum[0] = sum[1] = -1;
+        MPI_Startall(2, r);
+        if (call % 3 == 0) {
+            for (flag = 0; !flag;) MPI_Request_get_status_all(2, r, &flag, statuses);
+        } else if (call % 3 == 1) {
+            for (flag = 0; !flag;) MPI_Request_get_status_any(1, &r[1], &index, &flag, &status);
+            REQUIRE(index == 0);
+        } else {
+            for (n = 0; n == 0;) MPI_Request_get_status_some(2, r, &n, indices, statuses);
+        }
+        MPI_Waitall(2, r, statuses);
+        REQUIRE(sum[0] == size * (size - 1) / 2 + size * call && sum[1] == (size - 1) * call);
+    }
+#endif
+    MPI_Request_free(&r[0]);
+    MPI_Request_free(&r[1]);
+}
+
+// One rank is inside MPI_Recv, and what it has started must go on.
+static void persistent_elsewhere(void) {
+    enum { LENGTH = 40000 };
+    int one = rank, sum = -1, token = rank, *told = malloc(sizeof(int) * LENGTH);
+    MPI_Request r[3];
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]);
+    MPI_Bcast_init(told, LENGTH, MPI_INT, size - 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[1]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &r[2]);
+    for (int call = 0; call < 12; ++call) {
+        sum = -1;
+        for (int i = 0; i < LENGTH; ++i) told[i] = rank == size - 1 ? i + call : -1;
+        MPI_Startall(3, r);
+        if (rank == call % size) {
+            for (int s = 0; s < size; ++s)
+                if (s != rank) MPI_Recv(&token, 1, MPI_INT, s, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+        } else {
+            MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+            MPI_Ssend(&token, 1, MPI_INT, call % size, 9, MPI_COMM_WORLD);
+        }
+        REQUIRE(sum == size * (size - 1) / 2);
+        for (int i = 0; i < LENGTH; ++i) REQUIRE(told[i] == i + call);
+    }
+    for (int k = 0; k < 3; ++k) MPI_Request_free(&r[k]);
+    free(told);
+}
+
 // More are made, one after the other, than there are tags for their ends.
 static void many_persistent(void) {
     int in[2] = {rank, rank}, out[2] = {-1, -1};
@@ -273,6 +407,8 @@ static void many_persistent(void) {
 }
 #else
 static void persistent(void) {}
+static void persistent_ends(void) {}
+static void persistent_elsewhere(void) {}
 static void many_persistent(void) {}
 #endif
 
@@ -292,6 +428,8 @@ int main(int argc, char **argv) {
     freed_meanwhile();
     own_operator();
     for (int i = 0; i < 3; ++i) persistent();
+    persistent_ends();
+    persistent_elsewhere();
     if (argc > 1 && strcmp(argv[1], "many") == 0) many_persistent();
     if (freed) {
         static int told;

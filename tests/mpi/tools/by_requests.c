@@ -9,6 +9,10 @@
 #include <mpi.h>
 #include <stdlib.h>
 
+// MPI_Barrier may be a macro (tests/api).
+#define TEXT(name) #name
+#define NAME(name) TEXT(name)
+
 static int forget(MPI_Comm comm, int key, void *value, void *extra) {
     (void)comm, (void)key, (void)extra;
     free(value);
@@ -20,7 +24,7 @@ static void begin(MPI_Comm comm) {
     static int (*barrier)(MPI_Comm);
     if (!barrier) {
         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
-        *(void **)&barrier = dlsym(RTLD_NEXT, "MPI_Barrier");
+        *(void **)&barrier = dlsym(RTLD_NEXT, NAME(MPI_Barrier));
     }
     int *calls, found;
     MPI_Comm_get_attr(comm, key, &calls, &found);
@@ -108,7 +112,13 @@ static int end(MPI_Request request) {
                s, sn, st, r, n, d, rt, root, comm)                                                                    \
     BY_REQUEST(MPI_Scatterv##_, MPI_Iscatterv##_, MPI_Scatterv_init##_,                                                                     \
                (const void *s, const COUNT *n, const DISPL *d, MPI_Datatype st, void *r, COUNT rn, MPI_Datatype rt, int root, MPI_Comm comm), \
-               s, n, d, st, r, rn, rt, root, comm)
+               s, n, d, st, r, rn, rt, root, comm)                                                                    \
+    BY_REQUEST(MPI_Alltoallv##_, MPI_Ialltoallv##_, MPI_Alltoallv_init##_,                                            \
+               (const void *s, const COUNT *sn, const DISPL *sd, MPI_Datatype st, void *r, const COUNT *n, const DISPL *d, MPI_Datatype rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)                                                                      \
+    BY_REQUEST(MPI_Alltoallw##_, MPI_Ialltoallw##_, MPI_Alltoallw_init##_,                                            \
+               (const void *s, const COUNT *sn, const DISPL *sd, const MPI_Datatype *st, void *r, const COUNT *n, const DISPL *d, const MPI_Datatype *rt, MPI_Comm comm), \
+               s, sn, sd, st, r, n, d, rt, comm)
 
 ALL(, int, int)
 BY_REQUEST(MPI_Barrier, MPI_Ibarrier, MPI_Barrier_init, (MPI_Comm comm), comm)

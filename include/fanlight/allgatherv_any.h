@@ -1,0 +1,48 @@
+// An allgatherv whose counts nobody has to know: every rank gives what it has, and all learn how
+// much everybody had together with the data.  In place of an MPI_Allgather of the counts and an
+// MPI_Allgatherv it is one operation, in which a rank that has nothing writes a flag and no more.
+//
+//   int counts[size], displs[size];
+//   switch (fanlight_allgatherv_any(mine, n, MPI_DOUBLE, all, capacity, counts, displs, MPI_DOUBLE, comm)) {
+//   case MPI_SUCCESS: ...  // rank r's are all[displs[r]] .. all[displs[r] + counts[r] - 1]
+//   case MPI_ERR_TRUNCATE: // on all ranks: make `all` larger, and fetch what is still in `mine`:
+//       MPI_Allgatherv(mine, n, MPI_DOUBLE, all, counts, displs, MPI_DOUBLE, comm);
+//   }
+//
+// The blocks lie one behind the other in rank order: displs[r] is the sum of counts[0 .. r - 1].
+// Like MPI's collectives it is called by all ranks of the communicator in the same order.
+//
+// Link the program with Fanlight's library of the MPI's ABI before the MPI library, or preload it.
+#ifndef FANLIGHT_ALLGATHERV_ANY_H
+#define FANLIGHT_ALLGATHERV_ANY_H
+
+#ifndef MPI_VERSION
+#include <mpi.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// recvcapacity is how many elements of recvtype recvbuf has room for, and must be as many bytes on
+// all ranks.  recvcounts and displs are results, one for each rank, in elements of recvtype.  sendbuf
+// may neither be MPI_IN_PLACE nor overlap with recvbuf; comm may be no intercommunicator.
+//
+// Errors are returned, not raised, but for those of the MPI library itself:
+//   MPI_ERR_TRUNCATE  there is more than recvcapacity; recvcounts and displs are right, and
+//                     recvbuf is as it was
+//   MPI_ERR_COUNT     a count is negative, or there are more than INT_MAX elements in all
+//   MPI_ERR_TYPE      a datatype may not be used, or what some rank gave is no whole number of
+//                     elements of recvtype
+//   MPI_ERR_BUFFER, MPI_ERR_ARG, MPI_ERR_COMM  that argument is wrong
+// The first is the same on all ranks, as are those that follow from what the ranks gave together.
+// Ranks that call different collectives get MPI_ERR_OTHER by the communicator's error handler.
+int fanlight_allgatherv_any(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, int recvcapacity, int recvcounts[], int displs[],
+                            MPI_Datatype recvtype, MPI_Comm comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,458 @@
+// MPI's collective operations by Fanlight, on the program's communicators: fanlight_allreduce is
+// MPI_Allreduce, with the same arguments, meaning and return codes.  Wrong arguments go to the MPI
+// library, whose error handler it is that raises the error.
+//
+// Link libfanlight-<abi>.so (mpich: also Intel MPI; openmpi; abi: MPI-5's standard ABI) before the
+// MPI library.  The program's MPI_Wait, MPI_Test, MPI_Start and so on then take the requests of
+// these functions like any other, in one array with the MPI library's.  Where the MPI library
+// comes first, requests are the MPI library's own.  The program's MPI_Allreduce and so on stay
+// the MPI library's, unless this library is preloaded too (`fanlight run`): then both kinds are
+// served, by the same code and the same groups.
+//
+// All ranks of a communicator call the same function: fanlight_bcast on one and MPI_Bcast on
+// another do not meet.  What Fanlight does not serve is the MPI library's own operation, decided
+// alike on all ranks: intercommunicators, a communicator's calls before fanlight_prepare, what a
+// rule leaves to it.
+#ifndef FANLIGHT_COLLECTIVES_H
+#define FANLIGHT_COLLECTIVES_H
+
+#ifndef MPI_VERSION
+#include <mpi.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef FANLIGHT_API
+#if defined(__GNUC__)
+#define FANLIGHT_API __attribute__((visibility("default")))
+#else
+#define FANLIGHT_API
+#endif
+#endif
+
+// ---- what MPI has not ---------------------------------------------------------------------
+//
+// Errors are raised by the communicator's error handler; MPI_Error_string says what was wrong.
+
+// Collective.  Sets up what serves this communicator, blocking and non-blocking, at once.
+// Without it the first FANLIGHT_START_AFTER calls are the MPI library's, and non-blocking ones
+// until the next blocking one.
+FANLIGHT_API int fanlight_prepare(MPI_Comm comm);
+
+// Collective, with the same text on all ranks: from now on these algorithms serve this
+// communicator's calls.  "bcast:tree(degree=4),allreduce:ring"; `native` is the MPI library's own;
+// null or "" goes back to the rules.  Between two calls it chooses for one call.  What was chosen
+// before is forgotten; FANLIGHT_ALGORITHM, which is the user's, comes first.  Communicators made
+// from this one begin with the rules.  Names: `fanlight list`.
+//
+// An algorithm whose restriction (a commuting operator, say) forbids a later call ends the program
+// with a message, as it does with FANLIGHT_ALGORITHM.
+FANLIGHT_API int fanlight_set_algorithm(MPI_Comm comm, const char *algorithms);
+
+// Local.  Which algorithm would serve a call of this blocking operation ("allreduce") with so many
+// bytes, of the vector or of one block, and why, in at most `length` characters with the closing
+// zero: "ring by fanlight_set_algorithm: allreduce:ring", "native: first calls on a communicator".
+FANLIGHT_API int fanlight_get_algorithm(MPI_Comm comm, const char *operation, MPI_Count bytes,
+                                        char *text, int length);
+
+// Once on all ranks of MPI_COMM_WORLD: from now on calls are counted and timed, and at
+// MPI_Finalize rank 0 writes the report to this file (JSON), "-" for a table on standard error.
+// As FANLIGHT_REPORT, which names the file where it is set.
+FANLIGHT_API int fanlight_report(const char *file);
+
+// ---- blocking -----------------------------------------------------------------------------
+
+// Returns when all ranks have come.
+FANLIGHT_API int fanlight_barrier(MPI_Comm comm);
+
+// The root's `buffer` comes to all ranks.
+FANLIGHT_API int fanlight_bcast(void *buffer, int count, MPI_Datatype datatype, int root,
+    MPI_Comm comm);
+
+// The ranks' vectors of `count` elements, combined element by element, come to the root.
+FANLIGHT_API int fanlight_reduce(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+
+// The same to all ranks, with the same bits everywhere.
+FANLIGHT_API int fanlight_allreduce(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// Rank r gets the combination of what ranks 0 to r give.
+FANLIGHT_API int fanlight_scan(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// Rank r gets the combination of what ranks 0 to r - 1 give; rank 0 gets nothing.
+FANLIGHT_API int fanlight_exscan(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// The vectors of size x `recvcount` elements are combined; rank r gets block r.
+FANLIGHT_API int fanlight_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// The same with blocks of `recvcounts[r]` elements.
+FANLIGHT_API int fanlight_reduce_scatter(const void *sendbuf, void *recvbuf,
+    const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+// Block r of `recvbuf`, `recvcount` elements, is what rank r gives, on all ranks.
+FANLIGHT_API int fanlight_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+
+// Rank r's block has `recvcounts[r]` elements and begins at element `displs[r]`.
+FANLIGHT_API int fanlight_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+    MPI_Comm comm);
+
+// As allgather, at the root alone.
+FANLIGHT_API int fanlight_gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+// As allgatherv, at the root alone.
+FANLIGHT_API int fanlight_gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm);
+
+// Block r of the root's `sendbuf` comes to rank r.
+FANLIGHT_API int fanlight_scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+// Rank r's block has `sendcounts[r]` elements and begins at element `displs[r]`.
+FANLIGHT_API int fanlight_scatterv(const void *sendbuf, const int sendcounts[],
+    const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+// Block r of `sendbuf` goes to rank r, block r of `recvbuf` comes from it.
+FANLIGHT_API int fanlight_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
+
+// The same with counts and displacements, in elements, for each rank.
+FANLIGHT_API int fanlight_alltoallv(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+
+// The same with a datatype for each rank, displacements in bytes.
+FANLIGHT_API int fanlight_alltoallw(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);
+
+// ---- non-blocking -------------------------------------------------------------------------
+
+FANLIGHT_API int fanlight_ibarrier(MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ibcast(void *buffer, int count, MPI_Datatype datatype, int root,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallreduce(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscan(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iexscan(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce_scatter(const void *sendbuf, void *recvbuf,
+    const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_igather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_igatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscatterv(const void *sendbuf, const int sendcounts[],
+    const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoallv(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoallw(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request *request);
+
+// ---- persistent ---------------------------------------------------------------------------
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+
+FANLIGHT_API int fanlight_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_bcast_init(void *buffer, int count, MPI_Datatype datatype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_init(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_allreduce_init(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_scan_init(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_exscan_init(const void *sendbuf, void *recvbuf, int count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
+    int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_scatter_init(const void *sendbuf, void *recvbuf,
+    const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_allgather_init(const void *sendbuf, int sendcount,
+    MPI_Datatype sendtype, void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+    MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_allgatherv_init(const void *sendbuf, int sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int displs[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_gather_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_gatherv_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_scatter_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_scatterv_init(const void *sendbuf, const int sendcounts[],
+    const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoall_init(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
+    void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallv_init(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+    const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallw_init(const void *sendbuf, const int sendcounts[],
+    const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
+    const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+#endif
+
+// ---- the same with large counts -----------------------------------------------------------
+
+#if MPI_VERSION >= 4
+
+FANLIGHT_API int fanlight_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_reduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_allreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_scan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_exscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_reduce_scatter_block_c(const void *sendbuf, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_reduce_scatter_c(const void *sendbuf, void *recvbuf,
+    const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_allgather_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_allgatherv_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_gather_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_gatherv_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_scatter_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_scatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_alltoall_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_alltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
+
+FANLIGHT_API int fanlight_alltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm);
+
+FANLIGHT_API int fanlight_ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallreduce_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iexscan_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce_scatter_block_c(const void *sendbuf, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ireduce_scatter_c(const void *sendbuf, void *recvbuf,
+    const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallgather_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iallgatherv_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_igather_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_igatherv_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscatter_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_iscatterv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoall_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoallv_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_ialltoallw_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Request *request);
+
+FANLIGHT_API int fanlight_bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype,
+    int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_allreduce_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_scan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_exscan_init_c(const void *sendbuf, void *recvbuf, MPI_Count count,
+    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_scatter_block_init_c(const void *sendbuf, void *recvbuf,
+    MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_reduce_scatter_init_c(const void *sendbuf, void *recvbuf,
+    const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_allgather_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_allgatherv_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_gather_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_gatherv_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_scatter_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_scatterv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount,
+    MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoall_init_c(const void *sendbuf, MPI_Count sendcount,
+    MPI_Datatype sendtype, void *recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallv_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf, const MPI_Count recvcounts[],
+    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+    MPI_Request *request);
+
+FANLIGHT_API int fanlight_alltoallw_init_c(const void *sendbuf, const MPI_Count sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,131 @@
+// What MPI has not: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+
+#include "collective/communicator.h"
+#include "collective/library.h"
+#include "collective/report.h"
+#include "collective/serving.h"
+#include "fanlight/collectives.h"
+
+namespace fanlight {
+
+namespace {
+
+// Raised as MPI's own errors are.  One class, whose text is that of the last error.
+int raise(MPI_Comm comm, const std::string& message) {
+    static const int error_class = [] {
+        int made = MPI_ERR_OTHER;
+        mpi().Add_error_class(&made);
+        return made;
+    }();
+    static std::mutex& mutex = *new std::mutex;
+    {
+        const std::scoped_lock lock(mutex);
+        mpi().Add_error_string(error_class, ("fanlight: " + message).substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
+    }
+    mpi().Comm_call_errhandler(comm, error_class);
+    return error_class;
+}
+
+// By all ranks together, before anything else: the MPI library judges the handle.  Null where
+// Fanlight does not look at communicators.
+Communicator* meet(MPI_Comm comm, int& error) {
+    error = mpi().Barrier(comm);
+    if (error != MPI_SUCCESS || !communicators::open.load(std::memory_order_relaxed)) return nullptr;
+    Communicator* c = communicators::find(comm);
+    if (!c) {
+        communicators::first_seen(comm, false);
+        c = communicators::find(comm);
+    }
+    return c;
+}
+
+bool same_on_all_ranks(MPI_Comm comm, const std::string& text) {
+    const std::uint64_t hash = std::hash<std::string>{}(text);
+    const std::uint64_t mine[2] = {hash, ~hash};
+    std::uint64_t most[2] = {0, 0};
+    mpi().Allreduce(mine, most, 2, MPI_UINT64_T, MPI_MAX, comm);
+    return most[0] == ~most[1];
+}
+
+// Of `size` ranks: throws where an algorithm cannot serve so many.
+void check_restrictions(const Selector& chosen, const Communicator& c) {
+    for (const Algorithm& a : algorithms()) {
+        Situation s;
+        s.operation = a.operation;
+        s.ranks = c.size();
+        s.mpi = mpi_name();
+        chosen.choose(s);
+    }
+}
+
+std::string answer(const Communicator& c, Operation operation, std::size_t bytes) {
+    const auto native = [](const std::string& why) { return "native: " + why; };
+    if (!c.serving()) return native(to_string(c.reason()));
+    Kind kind{.operation = operation, .bytes = bytes};
+    if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
+        kind.blocks.assign(static_cast<std::size_t>(c.size()), bytes);
+    const Choice choice = c.serving()->choice(kind);
+    return choice.algorithm ? std::string(choice.algorithm->name) + " by " + std::string(choice.rule)
+                            : native(std::string(choice.rule));
+}
+
+}  // namespace
+
+}  // namespace fanlight
+
+using namespace fanlight;
+
+extern "C" {
+
+int fanlight_prepare(MPI_Comm comm) {
+    int error;
+    if (Communicator* c = meet(comm, error)) c->prepare();
+    return error;
+}
+
+int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) {
+    int error;
+    Communicator* const c = meet(comm, error);
+    // An intercommunicator, or one rank: nothing to choose.
+    if (!c || c->reason() == Reason::intercommunicator) return error;
+    const std::string text = algorithms ? algorithms : "";
+    if (!same_on_all_ranks(comm, text))
+        return raise(comm, "fanlight_set_algorithm: the ranks do not name the same algorithms (here \"" + text + "\")");
+    try {
+        const Selector& chosen = selector(text);
+        check_restrictions(chosen, *c);
+        c->decide_by(chosen);
+    } catch (const std::invalid_argument& e) {
+        return raise(comm, e.what());
+    }
+    return MPI_SUCCESS;
+}
+
+int fanlight_get_algorithm(MPI_Comm comm, const char* operation, MPI_Count bytes, char* text, int length) {
+    if (!operation || !text || length < 1 || bytes < 0)
+        return raise(comm, "fanlight_get_algorithm: an operation, bytes and room for the answer are needed");
+    std::string said;
+    try {
+        const Operation wanted = operation_from(operation);
+        const Communicator* c = communicators::find(comm);
+        said = c ? answer(*c, wanted, static_cast<std::size_t>(bytes)) : std::string("native: ") + to_string(Reason::few_calls);
+    } catch (const std::invalid_argument& e) {
+        return raise(comm, std::string("fanlight_get_algorithm: ") + e.what());
+    }
+    text[said.copy(text, static_cast<std::size_t>(length - 1))] = 0;
+    return MPI_SUCCESS;
+}
+
+int fanlight_report(const char* file) {
+    if (!file || !*file) return raise(MPI_COMM_WORLD, "fanlight_report: a file's name is needed");
+    report::begin(file);
+    return MPI_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,26 @@
+// Fortran's arguments as C's, for the procedures of the module `fanlight`.
+#pragma once
+
+#include <vector>
+
+#include "collective/library.h"
+#include "collective/mpi_header.h"
+#include "fanlight/collectives.h"
+#include "preload/fortran.h"
+
+namespace fanlight::api {
+
+// Handles of Fortran's, integers in each of the three ABIs.
+MPI_Comm c_comm(MPI_Fint);
+MPI_Datatype c_datatype(MPI_Fint);
+MPI_Op c_op(MPI_Fint);
+MPI_Info c_info(MPI_Fint);
+MPI_Fint to_fortran(MPI_Request);
+// MPI_IN_PLACE and MPI_BOTTOM are variables of Fortran's, known by their addresses.
+void* c_buffer(const void*);
+// One for each rank of the communicator (of the other group's, where there are two).
+std::vector<MPI_Datatype> datatypes_of_all(const MPI_Fint*, const void* buffer, MPI_Fint comm);
+
+}  // namespace fanlight::api
+
+using namespace fanlight::api;
