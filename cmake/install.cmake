@@ -50,6 +50,8 @@ foreach(room IN ITEMS execute transport memory topology select config algorithms
           FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
 endforeach()
 install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
+# Apart, so that a DASH that is installed in the same place keeps its own.
+install(DIRECTORY ${FANLIGHT_DASH_INCLUDE}/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT ${component})
 
 # In lower case find_package(fanlight) and find_package(Fanlight) find it.
 configure_package_config_file(cmake/fanlight-config.cmake.in ${PROJECT_BINARY_DIR}/fanlight-config.cmake

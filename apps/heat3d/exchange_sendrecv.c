@@ -1,6 +1,5 @@
 // MPI_Sendrecv with each neighbour, the faces as MPI datatypes.
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "exchange.h"
 
@@ -8,10 +7,7 @@ static MPI_Datatype faces[3];
 
 static void begin(Grid *g)
 {
-    // In large pages, where the system gives them: four planes touch many of the small ones.
-    size_t page = 2 << 20, bytes = (2 * g->doubles * sizeof(double) + page - 1) / page * page;
-    g->field[0] = aligned_alloc(page, bytes);
-    madvise(g->field[0], bytes, MADV_HUGEPAGE);
+    g->field[0] = grid_private_memory(g);
     g->field[1] = g->field[0] + g->doubles;
     for (int d = 0; d < 3; d++) {
         Face f = grid_face(g, d, 0);

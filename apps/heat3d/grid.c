@@ -1,5 +1,8 @@
 #include "grid.h"
 
+#include <stdlib.h>
+#include <sys/mman.h>
+
 int grid_share(int cells, int ranks, int at, int *start)
 {
     int first = (int)((long)cells * at / ranks);
@@ -57,4 +60,12 @@ Face grid_face(const Grid *g, int d, int side)
     cell[d] = side ? 0 : theirs - 1;
     f.there = grid_index(g, cell[0], cell[1], cell[2]);
     return f;
+}
+
+double *grid_private_memory(const Grid *g)
+{
+    size_t page = 2 << 20, bytes = (2 * g->doubles * sizeof(double) + page - 1) / page * page;
+    double *memory = aligned_alloc(page, bytes);
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
 }

@@ -13,6 +13,7 @@ typedef struct Grid {
     size_t stride[3];    // doubles to the next cell in x, y, z
     size_t doubles;      // from the first field to the second, the same on all ranks
     int neighbour[3][2];  // ranks below and above in each direction; -1: the edge
+    int past_cache;      // what a step writes is not read again before it has left the cache
     double *field[2];    // in one piece of memory of 2 * doubles
     MPI_Comm comm;
 } Grid;
@@ -40,5 +41,9 @@ typedef struct Face {
     size_t there;  // where the neighbour's cells for this rank start
 } Face;
 Face grid_face(const Grid *g, int direction, int side);
+
+// Both fields' memory for this process alone, which it frees; in large pages, where the system
+// gives them, since a step has many of the small ones in use at once.
+double *grid_private_memory(const Grid *g);
 
 #endif

@@ -4,8 +4,8 @@
  * process; a group is a local set of units; a team is collective.  Blocking put and get are
  * loads and stores inside a node.  An error is returned, and said on standard error.
  *
- * DASH includes its files one by one as <dash/dart/if/dart_*.h>; each of those can be one line
- * that includes this file.
+ * DASH includes its files one by one as <dash/dart/if/dart_*.h>: cmake/dash_headers.cmake makes
+ * these names of it.
  */
 #ifndef FANLIGHT_DART_H
 #define FANLIGHT_DART_H

@@ -223,8 +223,10 @@ FANLIGHT_API fanlight_code fanlight_lock_release(fanlight_lock lock);
 // ---- collective operations on global memory -----------------------------------------------
 
 // All units of the segment's team call them, with the same segments, offsets and numbers; the
-// pointers' units do not count.  Inside a node the units load from each other's parts, with no
-// copy between.  When one returns, this unit's part may be read and written again.
+// pointers' units do not count.  Inside a node they are the catalogue's algorithms, and each byte is
+// copied once, from the part where it lies.  What a unit gives is what lies in its part when it
+// calls: what others have put there must have come.  When one returns, this unit's part may be read
+// and written again.
 
 // The root's bytes come to the same place in all parts.
 FANLIGHT_API fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root);
@@ -233,6 +235,10 @@ FANLIGHT_API fanlight_code fanlight_global_broadcast(fanlight_pointer data, size
 FANLIGHT_API fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
 // Unit u's v-th bytes after `from` come to unit v's u-th place after `to`; the two do not overlap.
 FANLIGHT_API fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);
+// To the root's part alone; the other parts at `to` are not touched.  `to` may be `from`, otherwise
+// the two do not overlap.  Operators: FANLIGHT_MIN to FANLIGHT_LXOR.
+FANLIGHT_API fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count,
+                                           fanlight_type type, fanlight_operator op, int root);
 // The same bits on all units; `to` may be `from`, otherwise the two do not overlap.  Operators:
 // FANLIGHT_MIN to FANLIGHT_LXOR.
 FANLIGHT_API fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count,

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <climits>
-#include <map>
 #include <memory>
 #include <mutex>
+
+#include "global/table.h"
 
 namespace fanlight::dart {
 
@@ -18,6 +19,12 @@ constexpr fanlight_type integer() {
     if (sizeof(T) == 4) return is_signed ? FANLIGHT_INT32 : FANLIGHT_UINT32;
     return is_signed ? FANLIGHT_INT64 : FANLIGHT_UINT64;
 }
+
+struct MadeType {
+    Datatype type;
+    MPI_Datatype mpi = MPI_DATATYPE_NULL;
+    std::int32_t id = -1;
+};
 
 const Datatype* basic(dart_datatype_t type) {
     static const std::vector<Datatype> all = [] {
@@ -44,41 +51,33 @@ const Datatype* basic(dart_datatype_t type) {
     return &all[static_cast<std::size_t>(type)];
 }
 
-struct Made {
-    Datatype type;
-    MPI_Datatype mpi = MPI_DATATYPE_NULL;
-};
-struct Types {
-    std::mutex mutex;
-    std::map<dart_datatype_t, std::unique_ptr<Made>> made;
-    dart_datatype_t next = DART_TYPE_LAST + 1;
-};
-Types& types() {
-    static Types& t = *new Types;
-    return t;
+// Found without a lock: a program's every get looks its types up.
+constinit global::Table<MadeType> made_types;
+
+dart_datatype_t number_of(const MadeType& made) { return DART_TYPE_LAST + made.id; }
+
+MadeType* find(dart_datatype_t type) {
+    const auto id = type - DART_TYPE_LAST;
+    return id > 0 && id <= INT32_MAX ? made_types.find(static_cast<std::int32_t>(id)) : nullptr;
 }
 
-Made* find(dart_datatype_t type) {
-    Types& t = types();
-    const std::scoped_lock lock(t.mutex);
-    const auto found = t.made.find(type);
-    return found == t.made.end() ? nullptr : found->second.get();
-}
+std::mutex mutex;
 
-dart_datatype_t keep(std::unique_ptr<Made> made) {
-    Types& t = types();
-    const std::scoped_lock lock(t.mutex);
-    const dart_datatype_t number = t.next++;
-    if (made->type.kind == Datatype::Kind::custom) made->type.base = number;
-    t.made[number] = std::move(made);
-    return number;
+dart_ret_t keep(const char* function, std::unique_ptr<MadeType> made, dart_datatype_t* result) {
+    const std::scoped_lock lock(mutex);
+    made->id = made_types.propose(0);
+    if (made->id < 0) return invalid(function, "too many datatypes at once");
+    if (made->type.kind == Datatype::Kind::custom) made->type.base = number_of(*made);
+    *result = number_of(*made);
+    made_types.put(made.release());
+    return DART_OK;
 }
 
 }  // namespace
 
 const Datatype* datatype(dart_datatype_t type) {
     if (is_basic(type)) return basic(type);
-    const Made* const made = find(type);
+    const MadeType* const made = find(type);
     return made ? &made->type : nullptr;
 }
 
@@ -97,23 +96,27 @@ MPI_Datatype mpi_datatype(dart_datatype_t type) {
         case DART_TYPE_LONG_DOUBLE: return MPI_LONG_DOUBLE;
         default: break;
     }
-    const Made* const made = find(type);
+    const MadeType* const made = find(type);
     return made ? made->mpi : MPI_DATATYPE_NULL;
 }
 
 std::optional<global::Layout> layout_of(const Datatype& type, std::size_t nelem) {
     using global::Layout;
-    if (nelem % type.elements != 0 || (type.bytes > 1 && nelem > SIZE_MAX / 2 / type.bytes)) return std::nullopt;
+    std::size_t bytes;
+    if (__builtin_mul_overflow(nelem, type.bytes, &bytes) || bytes > SIZE_MAX / 2) return std::nullopt;
+    // No division for the blocks of one element that most strided types have.
+    const std::size_t repeats = type.elements == 1 ? nelem : nelem / type.elements;
+    if (repeats * type.elements != nelem) return std::nullopt;
     switch (type.kind) {
         case Datatype::Kind::strided:
-            return Layout::strided(nelem / type.elements, type.elements * type.bytes, type.stride);
+            return Layout::strided(repeats, type.elements * type.bytes, type.stride);
         case Datatype::Kind::indexed:
             return Layout{.count = type.lengths.size(),
                           .lengths = type.lengths.data(),
                           .offsets = type.offsets.data(),
-                          .repeats = nelem / type.elements,
+                          .repeats = repeats,
                           .extent = type.extent};
-        default: return Layout::contiguous(nelem * type.bytes);
+        default: return Layout::contiguous(bytes);
     }
 }
 
@@ -124,24 +127,25 @@ using namespace fanlight::dart;
 dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen, dart_datatype_t* result) {
     if (!result || !is_basic(base) || blocklen == 0 || stride < blocklen)
         return invalid("dart_type_create_strided", "no basic type, or a stride shorter than its block");
-    auto made = std::make_unique<Made>();
+    auto made = std::make_unique<MadeType>();
     made->type = *datatype(base);
     made->type.kind = Datatype::Kind::strided;
     made->type.elements = blocklen;
     made->type.stride = stride * made->type.bytes;
-    *result = keep(std::move(made));
-    return DART_OK;
+    made->type.contiguous = stride == blocklen;
+    return keep("dart_type_create_strided", std::move(made), result);
 }
 
 dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const size_t* blocklen, const size_t* offset,
                                     dart_datatype_t* result) {
     if (!result || !is_basic(base) || count == 0 || !blocklen || !offset)
         return invalid("dart_type_create_indexed", "no basic type, or no blocks");
-    auto made = std::make_unique<Made>();
+    auto made = std::make_unique<MadeType>();
     Datatype& type = made->type;
     type = *datatype(base);
     type.kind = Datatype::Kind::indexed;
     type.elements = 0;
+    type.contiguous = false;
     for (size_t i = 0; i < count; ++i) {
         type.elements += blocklen[i];
         type.lengths.push_back(blocklen[i] * type.bytes);
@@ -149,29 +153,26 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
         type.extent = std::max(type.extent, type.lengths[i] + type.offsets[i]);
     }
     if (type.elements == 0) return invalid("dart_type_create_indexed", "all blocks are empty");
-    *result = keep(std::move(made));
-    return DART_OK;
+    return keep("dart_type_create_indexed", std::move(made), result);
 }
 
 dart_ret_t dart_type_create_custom(size_t bytes, dart_datatype_t* result) {
     if (!result || bytes == 0 || bytes > INT_MAX)
         return invalid("dart_type_create_custom", "an element has 1 to 2147483647 bytes");
-    auto made = std::make_unique<Made>();
+    auto made = std::make_unique<MadeType>();
     made->type.kind = Datatype::Kind::custom;
     made->type.bytes = bytes;
     MPI_Type_contiguous(static_cast<int>(bytes), MPI_BYTE, &made->mpi);
     MPI_Type_commit(&made->mpi);
-    *result = keep(std::move(made));
-    return DART_OK;
+    return keep("dart_type_create_custom", std::move(made), result);
 }
 
 dart_ret_t dart_type_destroy(dart_datatype_t* type) {
-    Types& t = types();
-    const std::scoped_lock lock(t.mutex);
-    const auto found = type ? t.made.find(*type) : t.made.end();
-    if (found == t.made.end()) return invalid("dart_type_destroy", "no type that the program has made");
-    if (found->second->mpi != MPI_DATATYPE_NULL) MPI_Type_free(&found->second->mpi);
-    t.made.erase(found);
+    const std::scoped_lock lock(mutex);
+    const std::unique_ptr<MadeType> made(type ? find(*type) : nullptr);
+    if (!made) return invalid("dart_type_destroy", "no type that the program has made");
+    made_types.take(made.get());
+    if (made->mpi != MPI_DATATYPE_NULL) MPI_Type_free(&made->mpi);
     *type = DART_TYPE_UNDEFINED;
     return DART_OK;
 }

@@ -20,6 +20,7 @@ struct Datatype {
     std::vector<std::size_t> lengths, offsets;   // bytes
     std::size_t extent = 0;
     fanlight_type number = FANLIGHT_UINT8;       // of a basic type
+    bool contiguous = true;                      // of any number of its blocks
 };
 
 // Null where there is no such type.

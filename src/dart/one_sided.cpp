@@ -23,10 +23,17 @@ dart_ret_t typed(const char* function, Direction direction, Completion completio
     const Datatype* const here = datatype(local_type);
     if (!there || !here || there->base != here->base)
         return invalid(function, "no such types, or not of the same base type");
-    const auto remote = layout_of(*there, nelem), own = layout_of(*here, nelem);
+    const auto remote = layout_of(*there, nelem), own = there == here ? remote : layout_of(*here, nelem);
     if (!remote || !own) return invalid(function, "no whole number of the type's blocks");
     return status(function, global::transfer(direction, completion, pointer_of(gptr), *remote, local, *own,
                                              reinterpret_cast<fanlight_handle*>(handle)));
+}
+
+// Whether nelem elements are whole blocks without gaps, and their bytes.
+bool without_gaps(dart_datatype_t type, size_t nelem, size_t& bytes) {
+    const Datatype* const t = datatype(type);
+    return t && t->contiguous && !__builtin_mul_overflow(nelem, t->bytes, &bytes) &&
+           (t->elements == 1 || nelem % t->elements == 0);
 }
 
 fanlight_handle* numbers(dart_handle_t* handles) { return reinterpret_cast<fanlight_handle*>(handles); }
@@ -49,16 +56,18 @@ dart_ret_t dart_put_handle(dart_gptr_t gptr, const void* source, size_t n, dart_
                  handle);
 }
 
-// One basic type on both sides needs no layouts.
+// One type without gaps on both sides needs no layouts.
 dart_ret_t dart_get_blocking(void* dest, dart_gptr_t gptr, size_t n, dart_datatype_t src, dart_datatype_t dst) {
-    if (is_basic(src) && src == dst && n < (size_t{1} << 58)) [[likely]]
-        return status("dart_get_blocking", fanlight_get(dest, pointer_of(gptr), n * datatype(src)->bytes));
+    size_t bytes;
+    if (src == dst && without_gaps(src, n, bytes)) [[likely]]
+        return status("dart_get_blocking", fanlight_get(dest, pointer_of(gptr), bytes));
     return typed("dart_get_blocking", Direction::get, Completion::blocking, gptr, dest, n, src, dst);
 }
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void* source, size_t n, dart_datatype_t src,
                              dart_datatype_t dst) {
-    if (is_basic(src) && src == dst && n < (size_t{1} << 58)) [[likely]]
-        return status("dart_put_blocking", fanlight_put(pointer_of(gptr), source, n * datatype(src)->bytes));
+    size_t bytes;
+    if (src == dst && without_gaps(src, n, bytes)) [[likely]]
+        return status("dart_put_blocking", fanlight_put(pointer_of(gptr), source, bytes));
     return typed("dart_put_blocking", Direction::put, Completion::blocking, gptr, const_cast<void*>(source), n, dst,
                  src);
 }

@@ -33,10 +33,11 @@ std::size_t default_piece(Operation operation, std::size_t length, bool oversubs
 }  // namespace
 
 Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
-             int ranks_on_node, int cores, SharedLanes::Room room)
+             int ranks_on_node, int cores, SharedLanes::Room room, std::span<std::byte> scratch)
     : rank_(rank),
       size_(size),
-      single_copy_(single_copy),
+      single_copy_(single_copy || !scratch.empty()),
+      mapped_scratch_(scratch),
       lanes_(segment.data(), size, room),
       waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
       known_done_(static_cast<std::size_t>(size), 0),
@@ -46,8 +47,8 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
         throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
                                     std::to_string(size) + " ranks, which need " +
                                     std::to_string(segment_bytes(size, room)));
-    options_.single_copy = single_copy;
-    options_.single_copy_from = config().single_copy_from;
+    options_.single_copy = single_copy_;
+    options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
     waiter_.also_look([this] { compare_calls(); });
 }
@@ -80,6 +81,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     std::size_t longest = default_piece(problem.operation, length, oversubscribed());
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
+    else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
     if (may_be_whole && staging_bound(problem) < all_staged) return {length, false};
@@ -89,12 +91,14 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
         Problem p = piece_of(problem, bytes, 0);
         for (p.rank = 0; p.rank < size_; ++p.rank) {
             const Needs n = needs_of(algorithm.schedule(p), lanes_, options_);
-            most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest), std::max(most.long_puts, n.long_puts)};
+            most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
+                    std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch)};
         }
         return most;
     };
     const auto fits = [&](const Needs& n, std::size_t message) {
-        return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts;
+        return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts &&
+               n.scratch <= room_for_scratch();
     };
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
     const Needs whole = needs(length);
@@ -201,7 +205,21 @@ void Group::meet() {
     waiter_.watch(pids_, rank_);
 }
 
-void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes, const char* name) {
+std::byte* Group::reached(const Frame& frame, int peer, std::uint64_t there) const {
+    const std::size_t offset = there & ((std::uint64_t{1} << Frame::buffer_bits) - 1), p = static_cast<std::size_t>(peer);
+    switch (static_cast<Buffer>((there >> Frame::buffer_bits) - 1)) {
+        case Buffer::input: return frame.mapped->input[p] + frame.shift + offset;
+        case Buffer::output: return frame.mapped->output[p] + frame.shift + offset;
+        default: break;  // scratch
+    }
+    return mapped_scratch_.data() + p * room_for_scratch() + offset;
+}
+
+void Group::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
+    if (frame.mapped) {
+        std::byte* const theirs = reached(frame, peer, there);
+        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_bytes(theirs, here, bytes);
+    }
     const pid_t pid = pids_[static_cast<std::size_t>(peer)];
     while (bytes > 0) {
         const iovec mine{here, bytes};
@@ -210,7 +228,7 @@ void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, s
                                            : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
         if (n <= 0) {
             if (n < 0 && errno == EINTR) continue;
-            lost(peer, name, n < 0 ? errno : EFAULT);
+            lost(peer, frame.name, n < 0 ? errno : EFAULT);
         }
         here += n;
         there += static_cast<std::uint64_t>(n);
@@ -219,9 +237,17 @@ void Group::copy_once(Way way, int peer, std::byte* here, std::uint64_t there, s
 }
 
 // Piece by piece, each combined while it is still in this core's own cache.
-void Group::read_and_combine(const BoundStep& s, std::uint64_t there, std::byte* to, const std::byte* operand,
-                             std::size_t element, const Combiner* combiner, const char* name) {
-    const Operands apply{combiner};
+void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
+                             const std::byte* operand, std::size_t element) {
+    const Operands apply{frame.combiner};
+    if (frame.mapped) {
+        const std::byte* const theirs = reached(frame, s.peer, there);
+        if (s.fused == Order::before) apply(operand, theirs, to, s.bytes);
+        else if (s.fused == Order::after) apply(theirs, operand, to, s.bytes);
+        else if (s.order == Order::before) apply(theirs, to, to, s.bytes);
+        else apply(to, theirs, to, s.bytes);
+        return;
+    }
     // Smaller pieces cost more system calls, larger ones leave the cache: measured.
     const std::size_t cached_piece = own_cache() / 8;
     const std::size_t piece = std::max(cached_piece / element, std::size_t{1}) * element;
@@ -229,11 +255,11 @@ void Group::read_and_combine(const BoundStep& s, std::uint64_t there, std::byte*
     for (std::size_t i = 0; i < s.bytes; i += piece) {
         const std::size_t n = std::min(piece, s.bytes - i);
         if (s.fused != Order::overwrite) {
-            copy_once(Way::read, s.peer, to + i, there + i, n, name);
+            copy_once(Way::read, frame, s.peer, to + i, there + i, n);
             if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
             else apply(to + i, operand + i, to + i, n);
         } else {
-            copy_once(Way::read, s.peer, piece_.data(), there + i, n, name);
+            copy_once(Way::read, frame, s.peer, piece_.data(), there + i, n);
             if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
             else apply(to + i, piece_.data(), to + i, n);
         }
@@ -252,17 +278,27 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
         }
 }
 
+void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combiner) {
+    if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
+    const auto own = static_cast<std::size_t>(rank_);
+    std::size_t shift = 0;
+    for (const Plan::Part& part : plan.parts)
+        for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes)
+            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, &buffers, shift);
+}
+
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
-                     const Combiner* combiner, const Plan& plan) {
+                     const Combiner* combiner, const Plan& plan, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter_, name};
     if (sequence_ == 0) meet();
     write_down(plan.called);
     std::uint64_t sequence;
     lane_is_free(schedule, sequence_, sequence, wait);
-    if (scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
+    if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
+    std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     std::size_t next = 0;
-    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch_.data()}, combiner, name}, next, schedule.steps.size(), wait);
+    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift}, next, schedule.steps.size(), wait);
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) was_read(schedule, sequence, wait);

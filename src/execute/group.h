@@ -35,8 +35,11 @@ public:
     // the caller's must lie between this and the first run.
     // `ranks_on_node` share `cores`, which may be more ranks than this group has (0: they are
     // this group, and the cores those of this process); the members must have agreed on both.
+    // `scratch`: also mapped by all, in equal parts for each member.  With it the group runs on
+    // mapped buffers and on nothing else.
     Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
-          int ranks_on_node = 0, int cores = 0, SharedLanes::Room = SharedLanes::Room::many);
+          int ranks_on_node = 0, int cores = 0, SharedLanes::Room = SharedLanes::Room::many,
+          std::span<std::byte> scratch = {});
     ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
@@ -63,6 +66,9 @@ public:
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);
+
+    // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
+    void run(const Plan&, const Mapped&, const Combiner* combiner);
 
     // gatherv and scatterv: the root knows all blocks, the others their own length alone; all
     // learn the longest first, then run piece by piece.
@@ -117,10 +123,13 @@ private:
     };
     Cut cut(const Algorithm&, const Problem&) const;
     std::size_t room_for_staging() const;  // in one operation
+    std::size_t room_for_scratch() const {
+        return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
+    }
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]);
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
-                  const Combiner*, const Plan&);
+                  const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t called);
     void compare_calls();
     void meet();
@@ -145,11 +154,12 @@ private:
     void tell_done();
 
     enum class Way { read, write };
+    // Where this process reaches what the peer calls `there`, in a mapped buffer.
+    std::byte* reached(const Frame&, int peer, std::uint64_t there) const;
     // `bytes` between `here` and the peer's `there`.
-    void copy_once(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes,
-                   const char* name);
-    void read_and_combine(const BoundStep&, std::uint64_t there, std::byte* to, const std::byte* operand,
-                          std::size_t element, const Combiner*, const char* name);
+    void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
+    void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
+                          const std::byte* operand, std::size_t element);
     [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name);
     [[noreturn]] void out_of_step(const std::string& message);
     [[noreturn]] void lost(int peer, const char* name, int error);
@@ -161,6 +171,7 @@ private:
 
     int rank_, size_;
     bool single_copy_;
+    std::span<std::byte> mapped_scratch_;
     SharedLanes lanes_;
     Waiter waiter_;
     BindOptions options_;

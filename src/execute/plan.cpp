@@ -94,7 +94,7 @@ private:
 
 Needs needs_of(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
     const Staging staging(schedule, lanes, options);
-    Needs needs{staging.total(), staging.longest()};
+    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes};
     for (std::size_t r = 0; r < schedule.rounds(); ++r) {
         Counter puts;
         for (const Step& s : schedule.round(r))

@@ -70,6 +70,7 @@ struct Needs {
     std::size_t staged = 0;     // bytes, of this rank
     std::size_t longest = 0;    // message that is staged
     std::size_t long_puts = 0;  // to this rank from one other in one round
+    std::size_t scratch = 0;    // bytes, of this rank
 };
 Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
 // `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "execute/plan.h"
@@ -17,6 +18,11 @@ struct Combiner {
     void (*apply)(const void* left, const void* right, void* into, std::size_t bytes,
                   const void* context) = nullptr;
     const void* context = nullptr;
+};
+
+// Buffers that every member has mapped: where this process reaches each member's.
+struct Mapped {
+    std::span<std::byte* const> input, output;
 };
 
 class Group;

@@ -40,6 +40,16 @@ struct Group::Frame {
     std::byte* base[3];  // by Buffer
     const Combiner* combiner;
     const char* name;
+    const Mapped* mapped = nullptr;
+    std::size_t shift = 0;  // from the start of the mapped buffers to this piece's
+
+    // By which the peers find it: an address of this process, or a place in a buffer that they have
+    // mapped elsewhere.  Never 0.
+    static constexpr int buffer_bits = 56;
+    std::uint64_t address(Buffer buffer, std::size_t offset) const {
+        if (mapped) return (static_cast<std::uint64_t>(buffer) + 1) << buffer_bits | offset;
+        return reinterpret_cast<std::uint64_t>(base[static_cast<int>(buffer)] + offset);
+    }
 };
 
 // Its lane and its staging may be used again when every member has read all that it wanted of
@@ -75,14 +85,12 @@ template <class Wait>
 bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
     const Combiner* const combiner = frame.combiner;
-    const char* const name = frame.name;
     std::byte* const segment = lanes_.base();
     std::byte* const lane = lanes_.lane(sequence);
     std::byte* const staging = lanes_.staging(sequence, rank_);
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
     const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
     const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
-    const auto address = [](const std::byte* p) { return reinterpret_cast<std::uint64_t>(p); };
     const Operands apply{combiner};
 
     for (; next < end; ++next) {
@@ -91,7 +99,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
             case BoundKind::post: {
                 Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
                 // What is combined with the bytes that come is read by this rank.
-                post.address = s.order == Order::overwrite ? address(at(s.to_buffer, s.to)) : 0;
+                post.address = s.order == Order::overwrite ? frame.address(s.to_buffer, s.to) : 0;
                 post.bytes = s.bytes;
                 store(post.flag, flag_of(sequence, s.name, Place::direct));
                 break;
@@ -108,9 +116,9 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (s.place == Place::direct) {
                     const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
                     if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
-                    if (post.bytes != s.bytes) [[unlikely]] wrong_length(s.peer, false, s.bytes, post.bytes, name);
-                    if (post.address) copy_once(Way::write, s.peer, from, post.address, s.bytes, name);
-                    else cell->where = address(from);
+                    if (post.bytes != s.bytes) [[unlikely]] wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
+                    if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
+                    else cell->where = frame.address(s.from_buffer, s.from);
                 } else if (s.place == Place::staged) {
                     std::memcpy(staging + s.staging, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staging - segment) + s.staging, s.bytes);
@@ -151,7 +159,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                         std::memcpy(staging + s.staging, from, s.bytes);
                         where = static_cast<std::uint64_t>(staging - segment) + s.staging;
                     } else {
-                        where = address(from);
+                        where = frame.address(s.from_buffer, s.from);
                     }
                     cell->where = where - s.from;
                 }
@@ -164,11 +172,11 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
-                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, name);
+                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
-                        read_and_combine(s, cell->where, to, nullptr, schedule.element, combiner, name);
+                        read_and_combine(s, frame, cell->where, to, nullptr, schedule.element);
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
@@ -189,8 +197,8 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (place_of(flag) == Place::direct) {
                     const std::uint64_t from = cell->where + s.from;
                     if (s.order == Order::overwrite && s.fused == Order::overwrite)
-                        copy_once(Way::read, s.peer, to, from, s.bytes, name);
-                    else read_and_combine(s, from, to, operand, schedule.element, combiner, name);
+                        copy_once(Way::read, frame, s.peer, to, from, s.bytes);
+                    else read_and_combine(s, frame, from, to, operand, schedule.element);
                     break;
                 }
                 const std::byte* from = segment + cell->where + s.from;

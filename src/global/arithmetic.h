@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "collective/mpi_header.h"
 #include "global/error.h"
@@ -94,14 +93,6 @@ void with_type(fanlight_type type, Act&& act) {
         case FANLIGHT_DOUBLE: return act(double{});
         case FANLIGHT_LONG_DOUBLE: return act(static_cast<long double>(0));
     }
-}
-
-// act(op) with an operator of a reduction that the compiler knows, and so a loop that it vectorises.
-template <class Act>
-void with_reduction(fanlight_operator op, Act&& act) {
-    [&]<int... each>(std::integer_sequence<int, each...>) {
-        ((op == each ? act(std::integral_constant<fanlight_operator, static_cast<fanlight_operator>(each)>{}) : void()), ...);
-    }(std::make_integer_sequence<int, FANLIGHT_LXOR + 1>{});
 }
 
 // Whether there are such, and the operator is one for the type.

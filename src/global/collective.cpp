@@ -1,15 +1,14 @@
-// Collective operations on global memory.
+// Collective operations on global memory: the catalogue's algorithms, whose buffers are the units'
+// parts themselves.
 //
-// Inside a node every unit loads what it needs from the others' parts, between two barriers: one
-// copy for each byte that arrives, and none between.  Time for m bytes and n units, with barriers
-// of t: broadcast 2t + m/B, allgather and alltoall 2t + nm/B; an allreduce is a reduce-scatter and
-// an allgather, 3t + 2m/B.  Over several nodes they are MPI's, from and to the parts themselves.
-//
-// R. Rabenseifner, "Optimization of collective reduction operations", 2004, for the allreduce.
+// Inside a node every part is mapped by all units: what an algorithm puts or gets is one copy by
+// loads and stores, from the place where it lies to the place where it shall be.  Over several
+// nodes they are MPI's, from and to the parts.
 #include <algorithm>
 #include <climits>
 #include <cstring>
 
+#include "execute/operators.h"
 #include "global/arithmetic.h"
 #include "global/barrier.h"
 #include "global/runtime.h"
@@ -44,13 +43,11 @@ fanlight_code range_of(fanlight_pointer p, std::size_t bytes, Range& range) {
 std::size_t several(std::size_t times, std::size_t n) { return n > SIZE_MAX / times ? SIZE_MAX : times * n; }
 
 fanlight_code two_ranges(fanlight_pointer to, std::size_t to_bytes, fanlight_pointer from, std::size_t from_bytes,
-                         std::size_t length, Range& target, Range& source) {
+                         Range& target, Range& source) {
     if (const fanlight_code error = range_of(to, to_bytes, target)) return error;
     if (const fanlight_code error = range_of(from, from_bytes, source)) return error;
     if (target.segment->team != source.segment->team)
         return fail(FANLIGHT_ERR_TEAM, "the two segments are not of the same team");
-    if (length > INT_MAX && !(target.direct() && source.direct()))
-        return fail(FANLIGHT_ERR_ARGUMENT, "%zu are too many between nodes", length);
     return FANLIGHT_OK;
 }
 
@@ -63,123 +60,194 @@ int team_size(fanlight_pointer p) {
     return s ? s->team->size : 1;
 }
 
-// own[i] = others[0][i] op others[1][i] op ...; a unit's own place may be one of them.
-void reduce(const Range& to, const Range& from, std::size_t first, std::size_t count, fanlight_type type,
-            fanlight_operator op) {
-    with_type(type, [&]<class T>(T) {
-        constexpr std::size_t block = 4096 / sizeof(T);
-        T sum[block];
-        for (std::size_t i = first; i < first + count; i += block) {
-            const std::size_t n = std::min(block, first + count - i);
-            const auto element = [&](int u) { return reinterpret_cast<const T*>(from.at(u)) + i; };
-            std::copy_n(element(0), n, sum);
-            for (int u = 1; u < from.team().size; ++u) {
-                const T* const other = element(u);
-                with_reduction(op, [&](auto known) {
-                    for (std::size_t k = 0; k < n; ++k) sum[k] = combined<T>(sum[k], other[k], known);
-                });
-            }
-            std::copy_n(sum, n, reinterpret_cast<T*>(to.own()) + i);
+// By the catalogue where all units reach all parts, else, and where a rule says so, by
+// mpi(n), n being `length` as MPI's int.
+template <class Mpi>
+fanlight_code run(Problem problem, const Range& to, const Range& from, const Combiner* combiner, std::size_t length,
+                  const char* name, Mpi&& mpi) {
+    Team& team = to.team();
+    if (problem.bytes == 0) return barrier(team);
+    if (to.direct() && from.direct()) {
+        fanlight_code error = FANLIGHT_OK;
+        if (!team.collectives) team.collectives = NodeGroup::make(team, error);
+        if (error != FANLIGHT_OK) return error;
+        problem.rank = team.unit;
+        problem.size = team.size;
+        std::vector<std::byte*> input, output;
+        for (int u = 0; u < team.size; ++u) {
+            input.push_back(reinterpret_cast<std::byte*>(from.at(u)));
+            output.push_back(reinterpret_cast<std::byte*>(to.at(u)));
+            // What lies in the target already.
+            if (problem.operation == Operation::allgather && from.segment == to.segment &&
+                from.own() == to.own() + static_cast<std::size_t>(team.unit) * problem.bytes)
+                input.back() = output.back() + static_cast<std::size_t>(u) * problem.bytes;
         }
-    });
+        if (team.collectives->run(problem, {input, output}, combiner, error)) return error;
+    }
+    if (length > INT_MAX) return fail(FANLIGHT_ERR_ARGUMENT, "%s: %zu are too many between nodes", name, length);
+    return mpi_code(mpi(static_cast<int>(length)), name);
 }
+
+// A reduction's operator, for these elements.
+class Operator {
+public:
+    Operator(fanlight_type type, fanlight_operator op) : op_(op) {
+        constexpr Number numbers[] = {Number::int8,   Number::uint8,  Number::int16,   Number::uint16,  Number::int32, Number::uint32,
+                                      Number::int64,  Number::uint64, Number::float32, Number::float64, Number::none};
+        constexpr Arithmetic operators[] = {Arithmetic::min,         Arithmetic::max,    Arithmetic::sum,
+                                            Arithmetic::product,     Arithmetic::bit_and, Arithmetic::logical_and,
+                                            Arithmetic::bit_or,      Arithmetic::logical_or, Arithmetic::bit_xor,
+                                            Arithmetic::logical_xor};
+        static_assert(std::size(numbers) == FANLIGHT_LONG_DOUBLE + 1 && std::size(operators) == FANLIGHT_LXOR + 1);
+        combiner_ = {type == FANLIGHT_LONG_DOUBLE ? long_doubles : arithmetic(operators[op], numbers[type]), &op_};
+    }
+    Operator(const Operator&) = delete;
+    const Combiner& combiner() const { return combiner_; }
+    void operator()(const void* left, const void* right, void* into, std::size_t bytes) const {
+        combiner_.apply(left, right, into, bytes, combiner_.context);
+    }
+
+private:
+    static void long_doubles(const void* left, const void* right, void* into, std::size_t bytes, const void* op) {
+        const auto* l = static_cast<const long double*>(left);
+        const auto* r = static_cast<const long double*>(right);
+        for (std::size_t i = 0; i < bytes / sizeof *l; ++i)
+            static_cast<long double*>(into)[i] = combined(l[i], r[i], *static_cast<const fanlight_operator*>(op));
+    }
+    fanlight_operator op_;
+    Combiner combiner_;
+};
+
+// These bytes of all units' vectors, combined into this unit's own, which is one of them.
+void reduce_in_place(const Range& range, std::size_t first, std::size_t bytes, const Operator& combine) {
+    alignas(64) std::byte sum[4096];
+    for (std::size_t i = first; i < first + bytes; i += sizeof sum) {
+        const std::size_t n = std::min(sizeof sum, first + bytes - i);
+        std::memcpy(sum, range.at(0) + i, n);
+        for (int u = 1; u < range.team().size; ++u) combine(sum, range.at(u) + i, sum, n);
+        std::memcpy(range.own() + i, sum, n);
+    }
+}
+
+// The checks of a reduction.
+fanlight_code reduction(fanlight_pointer to, fanlight_pointer from, std::size_t count, fanlight_type type,
+                        fanlight_operator op, Range& target, Range& source, std::size_t& bytes) {
+    if (const fanlight_code error = check_arithmetic(type, op)) return error;
+    if (op > FANLIGHT_LXOR) return fail(FANLIGHT_ERR_ARGUMENT, "no operator of a reduction");
+    const std::size_t element = types[type].bytes;
+    bytes = several(element, count);
+    if (const fanlight_code error = two_ranges(to, bytes, from, bytes, target, source)) return error;
+    if (target.offset % element || source.offset % element)
+        return fail(FANLIGHT_ERR_ARGUMENT, "an offset is not aligned to elements of %zu bytes", element);
+    if (target.own() != source.own() && overlap(target, bytes, source, bytes))
+        return fail(FANLIGHT_ERR_ARGUMENT, "the two vectors overlap");
+    return FANLIGHT_OK;
+}
+
+Problem problem_of(Operation operation, std::size_t bytes, std::size_t element = 1, int root = 0) {
+    Problem p;
+    p.operation = operation;
+    p.bytes = bytes;
+    p.element = element;
+    p.root = root;
+    return p;
+}
+
+fanlight_code no_root(const Team& team, int root) {
+    return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", root, team.id, team.size);
+}
+bool bad_root(const Team& team, int root) { return root < 0 || root >= team.size; }
 
 }  // namespace
 }  // namespace fanlight::global
 
+using namespace fanlight;
 using namespace fanlight::global;
 
 fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root) {
     Range range;
     if (const fanlight_code error = range_of(data, bytes, range)) return error;
-    Team& team = range.team();
-    if (root < 0 || root >= team.size)
-        return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", root, team.id, team.size);
-    if (!range.direct()) {
-        for (std::size_t done = 0; done < bytes; done += INT_MAX) {
-            const auto n = static_cast<int>(std::min<std::size_t>(bytes - done, INT_MAX));
-            if (const int code = MPI_Bcast(range.own() + done, n, MPI_BYTE, root, team.comm))
-                return mpi_code(code, "MPI_Bcast");
-        }
-        return FANLIGHT_OK;
-    }
-    if (const fanlight_code error = barrier(team)) return error;
-    if (team.unit != root) std::memcpy(range.own(), range.at(root), bytes);
-    return barrier(team);
+    const Team& team = range.team();
+    if (bad_root(team, root)) return no_root(team, root);
+    return run(problem_of(Operation::bcast, bytes, 1, root), range, range, nullptr, 0, "MPI_Bcast", [&](int) {
+        int code = MPI_SUCCESS;
+        for (std::size_t done = 0; done < bytes && code == MPI_SUCCESS; done += INT_MAX)
+            code = MPI_Bcast(range.own() + done, static_cast<int>(std::min<std::size_t>(bytes - done, INT_MAX)), MPI_BYTE,
+                             root, team.comm);
+        return code;
+    });
 }
 
 fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
-    if (const fanlight_code error = two_ranges(to, all, from, bytes, bytes, target, source)) return error;
-    Team& team = target.team();
-    const auto place = [&](int u) { return target.own() + static_cast<std::size_t>(u) * bytes; };
-    const bool in_place = place(team.unit) == source.own();
+    if (const fanlight_code error = two_ranges(to, all, from, bytes, target, source)) return error;
+    const Team& team = target.team();
+    const bool in_place = target.own() + static_cast<std::size_t>(team.unit) * bytes == source.own();
     if (!in_place && overlap(target, all, source, bytes))
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allgather: the two overlap");
-    if (!target.direct() || !source.direct()) {
-        const auto n = static_cast<int>(bytes);
-        return mpi_code(MPI_Allgather(in_place ? MPI_IN_PLACE : source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE,
-                                      team.comm),
-                        "MPI_Allgather");
-    }
-    if (const fanlight_code error = barrier(team)) return error;
-    for (int i = 0; i < team.size; ++i) {
-        // Not all from the same one at a time.
-        const int u = (team.unit + i) % team.size;
-        if (u != team.unit || !in_place) std::memcpy(place(u), in_place ? target.at(u) + (place(u) - target.own()) : source.at(u), bytes);
-    }
-    return barrier(team);
+    return run(problem_of(Operation::allgather, bytes), target, source, nullptr, bytes, "MPI_Allgather", [&](int n) {
+        return MPI_Allgather(in_place ? MPI_IN_PLACE : source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE, team.comm);
+    });
 }
 
 fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes) {
     Range target, source;
     const std::size_t all = several(static_cast<std::size_t>(team_size(to)), bytes);
-    if (const fanlight_code error = two_ranges(to, all, from, all, bytes, target, source)) return error;
+    if (const fanlight_code error = two_ranges(to, all, from, all, target, source)) return error;
     if (overlap(target, all, source, all)) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_alltoall: the two overlap");
+    return run(problem_of(Operation::alltoall, bytes), target, source, nullptr, bytes, "MPI_Alltoall", [&](int n) {
+        return MPI_Alltoall(source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE, target.team().comm);
+    });
+}
+
+fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
+                              fanlight_operator op, int root) {
+    Range target, source;
+    std::size_t bytes;
+    if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
-    if (!target.direct() || !source.direct()) {
-        const auto n = static_cast<int>(bytes);
-        return mpi_code(MPI_Alltoall(source.own(), n, MPI_BYTE, target.own(), n, MPI_BYTE, team.comm), "MPI_Alltoall");
+    if (bad_root(team, root)) return no_root(team, root);
+    const Operator combine(type, op);
+    const bool in_place = target.own() == source.own();
+    if (in_place && target.direct()) {
+        if (const fanlight_code error = barrier(team)) return error;
+        if (team.unit == root) reduce_in_place(target, 0, bytes, combine);
+        return barrier(team);
     }
-    if (const fanlight_code error = barrier(team)) return error;
-    for (int i = 0; i < team.size; ++i) {
-        const int u = (team.unit + i) % team.size;
-        std::memcpy(target.own() + static_cast<std::size_t>(u) * bytes,
-                    source.at(u) + static_cast<std::size_t>(team.unit) * bytes, bytes);
-    }
-    return barrier(team);
+    return run(problem_of(Operation::reduce, bytes, types[type].bytes, root), target, source, &combine.combiner(), count,
+               "MPI_Reduce", [&](int n) {
+                   return MPI_Reduce(in_place && team.unit == root ? MPI_IN_PLACE : source.own(), target.own(), n,
+                                     mpi_type(type), mpi_op(op), root, team.comm);
+               });
 }
 
 fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                                  fanlight_operator op) {
-    if (const fanlight_code error = check_arithmetic(type, op)) return error;
-    if (op > FANLIGHT_LXOR) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: no operator of a reduction");
-    const std::size_t element = types[type].bytes, bytes = several(element, count);
     Range target, source;
-    if (const fanlight_code error = two_ranges(to, bytes, from, bytes, count, target, source)) return error;
-    if (target.offset % element || source.offset % element)
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: an offset is not aligned to elements of %zu bytes",
-                    element);
-    const bool in_place = target.own() == source.own();
-    if (!in_place && overlap(target, bytes, source, bytes))
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_global_allreduce: the two overlap");
+    std::size_t bytes;
+    if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
-    if (!target.direct() || !source.direct())
-        return mpi_code(MPI_Allreduce(in_place ? MPI_IN_PLACE : source.own(), target.own(), static_cast<int>(count),
-                                      mpi_type(type), mpi_op(op), team.comm),
-                        "MPI_Allreduce");
-    // Slices that start a line of memory, so that no two units write the same one.
-    const auto size = static_cast<std::size_t>(team.size), line = 128 / element;
-    const std::size_t slice = ((count + size - 1) / size + line - 1) / line * line;
-    const auto start = [&](std::size_t u) { return std::min(count, u * slice); };
-    const auto own = static_cast<std::size_t>(team.unit);
+    const Operator combine(type, op);
+    const bool in_place = target.own() == source.own();
+    if (!in_place || !target.direct())
+        return run(problem_of(Operation::allreduce, bytes, types[type].bytes), target, source, &combine.combiner(), count,
+                   "MPI_Allreduce", [&](int n) {
+                       return MPI_Allreduce(in_place ? MPI_IN_PLACE : source.own(), target.own(), n, mpi_type(type),
+                                            mpi_op(op), team.comm);
+                   });
+    // Every unit reduces a slice where it lies, then fetches the others'.  Slices start a line of
+    // memory, so that no two units write the same one.
+    const auto size = static_cast<std::size_t>(team.size), own = static_cast<std::size_t>(team.unit);
+    constexpr std::size_t line = 128;
+    const std::size_t slice = (bytes / size + line) / line * line;
+    const auto start = [&](std::size_t u) { return std::min(bytes, u * slice); };
     if (const fanlight_code error = barrier(team)) return error;
-    reduce(target, source, start(own), start(own + 1) - start(own), type, op);
+    reduce_in_place(target, start(own), start(own + 1) - start(own), combine);
     if (const fanlight_code error = barrier(team)) return error;
     for (std::size_t i = 1; i < size; ++i) {
-        const std::size_t u = (own + i) % size, at = start(u) * element;
-        std::memcpy(target.own() + at, target.at(static_cast<int>(u)) + at, start(u + 1) * element - at);
+        const std::size_t u = (own + i) % size;
+        std::memcpy(target.own() + start(u), target.at(static_cast<int>(u)) + start(u), start(u + 1) - start(u));
     }
     return barrier(team);
 }

@@ -28,9 +28,27 @@ std::size_t Layout::span() const {
     return end > SIZE_MAX ? SIZE_MAX : static_cast<std::size_t>(end);
 }
 
+namespace {
+
+// Blocks of a length that the compiler knows.
+template <std::size_t bytes>
+void copy_blocks(char* to, std::size_t to_stride, const char* from, std::size_t from_stride, std::size_t count) {
+    for (; count > 0; --count, to += to_stride, from += from_stride) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
 void copy(char* to, const Layout& to_layout, const char* from, const Layout& from_layout) {
     if (to_layout.is_contiguous() && from_layout.is_contiguous()) {
         std::memcpy(to, from, to_layout.bytes());
+        return;
+    }
+    if (to_layout.is_strided() && from_layout.is_strided() && to_layout.block == from_layout.block) {
+        const std::size_t block = to_layout.block, count = to_layout.count;
+        if (block == 8) return copy_blocks<8>(to, to_layout.stride, from, from_layout.stride, count);
+        if (block == 4) return copy_blocks<4>(to, to_layout.stride, from, from_layout.stride, count);
+        for (std::size_t i = 0; i < count; ++i)
+            std::memcpy(to + i * to_layout.stride, from + i * from_layout.stride, block);
         return;
     }
     std::size_t a = 0, b = 0, done_a = 0, done_b = 0;

@@ -22,6 +22,7 @@ struct Layout {
     }
 
     bool is_contiguous() const { return !lengths && repeats == 1 && (count == 1 || stride == block); }
+    bool is_strided() const { return !lengths && repeats == 1; }
     std::size_t bytes() const;
     // The end of the last byte; SIZE_MAX where that is not to be expressed.
     std::size_t span() const;

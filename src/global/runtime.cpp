@@ -37,6 +37,12 @@ void dead(const std::string& message) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+}  // namespace
+
+Waiter::Hooks waiting_hooks() { return {let_progress, dead, {}}; }
+
+namespace {
+
 // The units that share memory, by the number of the first of them; FANLIGHT_NODE_UNITS makes
 // nodes of so many of a real one's.
 int own_node(MPI_Comm world) {
@@ -79,16 +85,17 @@ void prepare_waiting(MPI_Comm world, int rank, int size) {
     std::vector<Process> processes(static_cast<std::size_t>(size));
     MPI_Allgather(&own, sizeof own, MPI_BYTE, processes.data(), sizeof own, MPI_BYTE, world);
     std::vector<pid_t> watched, here;
-    int on_node = 0;
+    runtime.units_on_host = 0;
     for (std::size_t i = 0; i < processes.size(); ++i) {
         const bool same_host = std::string_view(runtime.places[i].host) ==
                                std::string_view(runtime.places[static_cast<std::size_t>(rank)].host);
         const bool known = same_host && own.space != 0 && processes[i].space == own.space;
-        on_node += same_host;
+        runtime.units_on_host += same_host;
         watched.push_back(known ? static_cast<pid_t>(processes[i].pid) : 0);
         if (known) here.push_back(watched.back());
     }
-    runtime.waiter.emplace(on_node, Waiter::Hooks{let_progress, dead, {}}, usable_cores(here));
+    runtime.cores = usable_cores(here);
+    runtime.waiter.emplace(runtime.units_on_host, waiting_hooks(), runtime.cores);
     runtime.waiter->watch(watched, rank);
 }
 

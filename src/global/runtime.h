@@ -23,6 +23,8 @@ struct Runtime {
     MPI_Comm progress_comm = MPI_COMM_NULL;
     MPI_Request progress = MPI_REQUEST_NULL;
     std::vector<Place> places;  // of all units
+    int units_on_host = 1;      // that share its cores
+    int cores = 1;              // which they may really use
     std::optional<Waiter> waiter;
 };
 
@@ -32,6 +34,7 @@ inline bool is_up() { return runtime.users > 0; }
 fanlight_code not_up();
 // Lets the MPI library progress on all that it has under way.
 void let_progress();
+Waiter::Hooks waiting_hooks();
 
 // Waits until ready(); `unit` of FANLIGHT_TEAM_ALL is the one waited for.
 template <class Ready>

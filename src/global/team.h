@@ -3,10 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "collective/mpi_header.h"
 #include "global/error.h"
+#include "global/node_group.h"
 #include "global/table.h"
 
 namespace fanlight::global {
@@ -30,6 +32,7 @@ struct Team {
     static constexpr std::size_t counters_at = barrier_at + 256;
     Segment* notifications = nullptr;
     std::uint64_t barriers = 0;
+    std::unique_ptr<NodeGroup> collectives;  // where all units share a node, from the first call on
     std::vector<std::uint64_t> sent, seen;  // [unit * FANLIGHT_NOTIFICATIONS + index]
 };
 

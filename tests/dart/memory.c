@@ -427,7 +427,15 @@ static void locks(void)
     DO(fanlight_free(p));
 }
 
-// Every collective, by direct loads or by MPI; lengths within a line and over several.
+static int64_t sum_of(int index, int round)
+{
+    int64_t sum = 0;
+    for (int u = 0; u < units; u++)
+        sum += value(u, index, round);
+    return sum;
+}
+
+// Every collective, by the catalogue or by MPI; lengths within a line and over several.
 static void collectives(void)
 {
     enum { most = 1000 };
@@ -456,12 +464,12 @@ static void collectives(void)
         for (int i = 0; i < units * n; i++)
             CHECK(out[i] == value(i / n, i % n, round));
         DO(fanlight_global_allreduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM));
-        for (int i = 0; i < n; i++) {
-            int64_t sum = 0;
-            for (int u = 0; u < units; u++)
-                sum += value(u, i, round);
-            CHECK(out[i] == sum && in[i] == value(me, i, round));
-        }
+        for (int i = 0; i < n; i++)
+            CHECK(out[i] == sum_of(i, round) && in[i] == value(me, i, round));
+        memset(out, 0xee, bytes);
+        DO(fanlight_global_reduce(to, from, (size_t)n, FANLIGHT_INT64, FANLIGHT_SUM, root));
+        for (int i = 0; i < n; i++)
+            CHECK(out[i] == (me == root ? sum_of(i, round) : -0x1111111111111112) && in[i] == value(me, i, round));
         DO(fanlight_global_allreduce(from, from, (size_t)n, FANLIGHT_INT64, round % 2 ? FANLIGHT_MIN : FANLIGHT_MAX));
         for (int i = 0; i < n; i++)
             CHECK(in[i] == value(round % 2 ? 0 : units - 1, i, round));
@@ -478,6 +486,19 @@ static void collectives(void)
     DO(fanlight_global_allreduce(fanlight_add(to, 20), fanlight_add(from, 12), 40, FANLIGHT_FLOAT, FANLIGHT_SUM));
     for (int i = 0; i < 40; i++)
         CHECK(((float *)out)[5 + i] == (float)(units * i + units * (units - 1) / 2));
+    long double *wide = (long double *)in;
+    for (int i = 0; i < 9; i++)
+        wide[i] = me + i;
+    DO(fanlight_global_reduce(from, from, 9, FANLIGHT_LONG_DOUBLE, FANLIGHT_SUM, units - 1));
+    for (int i = 0; i < 9; i++)
+        CHECK(wide[i] == (me == units - 1 ? units * i + units * (units - 1) / 2 : me + i));
+    int8_t *truth = (int8_t *)in;
+    for (int i = 0; i < 3; i++)
+        truth[i] = i > 0 || me > 0;
+    DO(fanlight_global_allreduce(to, from, 3, FANLIGHT_INT8, FANLIGHT_LAND));
+    CHECK(((int8_t *)out)[0] == 0 && ((int8_t *)out)[1] == 1 && ((int8_t *)out)[2] == 1);
+    WRONG(FANLIGHT_ERR_UNIT, fanlight_global_reduce(to, from, 1, FANLIGHT_INT8, FANLIGHT_SUM, -1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_reduce(fanlight_add(to, 8), to, 2, FANLIGHT_INT64, FANLIGHT_SUM, 0));
     WRONG(FANLIGHT_ERR_UNIT, fanlight_global_broadcast(to, 8, units));
     WRONG(FANLIGHT_ERR_RANGE, fanlight_global_broadcast(to, room + 1, 0));
     WRONG(FANLIGHT_ERR_RANGE, fanlight_global_alltoall(to, from, room / (size_t)units + 1));
@@ -485,10 +506,52 @@ static void collectives(void)
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_BXOR));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(to, from, 1, FANLIGHT_DOUBLE, FANLIGHT_REPLACE));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_allreduce(fanlight_add(to, 4), from, 1, FANLIGHT_DOUBLE, FANLIGHT_SUM));
+    // Units that do not call the same: found where they share memory, in a team of its own, since
+    // it serves no more afterwards.
+    if (units == 2 && fanlight_ptr(fanlight_at(from, !me, 0))) {
+        fanlight_team own;
+        fanlight_pointer p;
+        DO(fanlight_team_split(FANLIGHT_TEAM_ALL, 0, me, &own));
+        DO(fanlight_allocate(own, 800, 0, &p));
+        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_global_broadcast(p, 700, !me));
+        DO(fanlight_free(p));
+        DO(fanlight_team_free(&own));
+    }
     barrier();
     DO(fanlight_free(from));
     WRONG(FANLIGHT_ERR_SEGMENT, fanlight_global_allgather(to, from, 8));
     barrier();
+    DO(fanlight_free(to));
+}
+
+// Longer than what is mapped for an algorithm's own use, so that some run in pieces.
+static void long_collectives(void)
+{
+    enum { words = 90000 };
+    fanlight_pointer from, to;
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, words * 8, 0, &from));
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, words * 8, 0, &to));
+    int64_t *in = fanlight_ptr(fanlight_at(from, me, 0)), *out = fanlight_ptr(fanlight_at(to, me, 0));
+    for (int i = 0; i < words; i++)
+        in[i] = value(me, i, 0);
+    DO(fanlight_global_allreduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM));
+    for (int i = 0; i < words; i++)
+        CHECK(out[i] == sum_of(i, 0));
+    memset(out, 0, words * 8);
+    DO(fanlight_global_reduce(to, from, words, FANLIGHT_INT64, FANLIGHT_SUM, units - 1));
+    for (int i = 0; i < words; i++)
+        CHECK(out[i] == (me == units - 1 ? sum_of(i, 0) : 0));
+    DO(fanlight_global_broadcast(to, words * 8, units - 1));
+    for (int i = 0; i < words; i++)
+        CHECK(out[i] == sum_of(i, 0));
+    int n = words / units;
+    DO(fanlight_global_alltoall(to, from, (size_t)n * 8));
+    for (int i = 0; i < units * n; i++)
+        CHECK(out[i] == value(i / n, me * n + i % n, 0));
+    DO(fanlight_global_allgather(to, from, (size_t)n * 8));
+    for (int i = 0; i < units * n; i++)
+        CHECK(out[i] == value(i / n, i % n, 0));
+    DO(fanlight_free(from));
     DO(fanlight_free(to));
 }
 
@@ -566,7 +629,8 @@ int main(int argc, char **argv)
     static const struct { const char *name; void (*run)(void); } parts[] = {
         {"pointers", pointers}, {"put_and_get", put_and_get}, {"strided_and_indexed", strided_and_indexed},
         {"local_and_registered", local_and_registered}, {"teams", teams}, {"notifications", notifications},
-        {"atomics", atomics}, {"locks", locks}, {"collectives", collectives}, {"misuse", misuse}, {"many_allocations", many_allocations}};
+        {"atomics", atomics}, {"locks", locks}, {"collectives", collectives},
+        {"long_collectives", long_collectives}, {"misuse", misuse}, {"many_allocations", many_allocations}};
     int64_t v = 0;
     fanlight_pointer nowhere = {0, 0, 0};
     WRONG(FANLIGHT_ERR_STATE, fanlight_put(nowhere, &v, 8));

@@ -193,7 +193,17 @@ Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p) {
     return plan;
 }
 
-std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls) {
+// The same call on buffers that all have mapped.
+static void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, const Combiner* combiner, const Mapped& mapped) {
+    const auto rank = static_cast<std::size_t>(group.rank());
+    if (!in.empty()) std::memcpy(mapped.input[rank], in.data(), in.size());
+    if (!out.empty()) std::memcpy(mapped.output[rank], out.data(), out.size());
+    group.run(plan, mapped, combiner);
+    if (!in.empty()) std::memcpy(in.data(), mapped.input[rank], in.size());
+    if (!out.empty()) std::memcpy(out.data(), mapped.output[rank], out.size());
+}
+
+std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
@@ -220,6 +230,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
         if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
         else if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
         else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
+        else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {
             return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " +

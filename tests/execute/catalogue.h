@@ -24,7 +24,8 @@ Data data_of(const Problem& p, int call);
 
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.
-std::string run_and_check(Group&, const Algorithm&, Problem, int calls);
+// mapped: the buffers to run on, where all members reach all of them.
+std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr);
 // What run_and_check runs, for the operations whose plan can be made beforehand.
 Plan plan_of(const Group&, const Algorithm&, const Problem&);
 

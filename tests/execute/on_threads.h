@@ -14,7 +14,8 @@
 namespace fanlight::testing {
 
 struct Aligned {
-    explicit Aligned(std::size_t bytes) : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, bytes))) {
+    explicit Aligned(std::size_t bytes)
+        : size(bytes), base(static_cast<std::byte*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096))) {
         std::fill_n(base, bytes, std::byte{0});
     }
     ~Aligned() { std::free(base); }
@@ -23,13 +24,15 @@ struct Aligned {
 };
 
 // Runs `body(group)` on each of `size` threads over one segment; returns the first complaint.
+// scratch: of each member of a group that runs on mapped buffers.
 template <class Body>
-std::string on_threads(int size, bool single_copy, Body body) {
+std::string on_threads(int size, bool single_copy, Body body, std::size_t scratch = 0) {
     const std::size_t bytes = (Group::segment_bytes(size) + 4095) / 4096 * 4096;
-    Aligned segment(bytes);
+    Aligned segment(bytes + scratch * static_cast<std::size_t>(size));
     std::vector<std::unique_ptr<Group>> groups;
     for (int r = 0; r < size; ++r)
-        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}));
+        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}, 0, 0,
+                                                 SharedLanes::Room::many, std::span(segment.base + bytes, segment.size - bytes)));
     std::string wrong;
     std::mutex mutex;
     std::vector<std::thread> threads;

@@ -20,11 +20,11 @@ class Catalogue : public ::testing::TestWithParam<const Algorithm*> {};
 
 // Under ThreadSanitizer a switch of threads costs far more: fewer ranks and lengths, the same paths.
 #ifdef __SANITIZE_THREAD__
-const std::vector<int> sizes{2, 3};
+const std::vector<int> sizes{2, 3}, mapped_sizes{2, 3};
 const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
 constexpr int mixed_calls = 100;
 #else
-const std::vector<int> sizes{1, 2, 3, 4, 5, 7, 8};
+const std::vector<int> sizes{1, 2, 3, 4, 5, 7, 8}, mapped_sizes{2, 3, 5};
 const std::vector<std::size_t> lengths{0, 1, 5, 14, 15, 300, 2049, 9001};
 constexpr int mixed_calls = 600;
 #endif
@@ -53,13 +53,48 @@ std::vector<const Algorithm*> all_algorithms() {
     return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), [](const auto& info) {
+std::string name_of(const ::testing::TestParamInfo<const Algorithm*>& info) {
     std::string name(to_string(info.param->operation));
     name.append("_").append(info.param->name);
     for (char& c : name)
         if (c == '-') c = '_';
     return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), name_of);
+
+// On buffers that all members have mapped, with little room for scratch, so that some run in pieces.
+class MappedCatalogue : public ::testing::TestWithParam<const Algorithm*> {};
+
+TEST_P(MappedCatalogue, IsRight) {
+    const Algorithm& a = *GetParam();
+    constexpr std::size_t longest = 5001;
+    for (int size : mapped_sizes) {
+        const auto all = problems(a, size, {1, 15, 300, longest});
+        const std::size_t most = longest * 8 * static_cast<std::size_t>(size);
+        Aligned memory(2 * most * static_cast<std::size_t>(size));
+        std::vector<std::byte*> input, output;
+        for (std::size_t r = 0; r < static_cast<std::size_t>(size); ++r) {
+            input.push_back(memory.base + 2 * r * most);
+            output.push_back(input.back() + most);
+        }
+        const Mapped mapped{input, output};
+        EXPECT_EQ(on_threads(size, false, [&](Group& g) {
+            for (const Problem& p : all)
+                if (std::string w = run_and_check(g, a, p, 3, &mapped); !w.empty()) return w;
+            return std::string();
+        }, 4096), "") << size << " ranks";
+    }
+}
+
+// There are none of the others on global memory.
+std::vector<const Algorithm*> of_equal_lengths() {
+    std::vector<const Algorithm*> all = all_algorithms();
+    std::erase_if(all, [](const Algorithm* a) { return family_of(a->operation) == Family::blocks_v; });
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MappedCatalogue, ::testing::ValuesIn(of_equal_lengths()), name_of);
 
 // Different operations after each other share lanes, cells and staging.
 TEST(Sequence, OperationsMixed) {

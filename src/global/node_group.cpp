@@ -1,0 +1,95 @@
+#include "global/node_group.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "config/config.h"
+#include "global/runtime.h"
+#include "global/team.h"
+#include "select/select.h"
+
+namespace fanlight::global {
+
+namespace {
+
+constexpr std::size_t scratch_bytes = 256 * 1024;  // of a unit; what needs more runs in pieces
+constexpr std::size_t plans_kept = 256;
+constexpr auto room = SharedLanes::Room::one;
+
+const Selector& selector() {
+    static const Selector& s = [] () -> const Selector& {
+        try {
+            return *new Selector(config().algorithm, config().rules);
+        } catch (const std::invalid_argument& e) {
+            waiting_hooks().dead(e.what());
+            std::abort();
+        }
+    }();
+    return s;
+}
+
+}  // namespace
+
+std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
+    const std::size_t group_bytes = Group::segment_bytes(team.size, room);
+    const std::size_t bytes = group_bytes + static_cast<std::size_t>(team.size) * scratch_bytes;
+    fanlight::Segment memory;
+    std::error_code problem;
+    char name[64] = "";
+    if (team.unit == 0) {
+        memory = fanlight::Segment::create(bytes, problem);
+        memory.name().copy(name, sizeof name - 1);
+    }
+    MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
+    if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
+    std::unique_ptr<NodeGroup> made;
+    if (!problem) made.reset(new NodeGroup(std::move(memory), group_bytes, team.unit, team.size));
+    int bad = problem ? 1 : 0, any = 0;
+    if (const int code = MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm)) error = mpi_code(code, "MPI_Allreduce");
+    else if (any) error = fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory for collectives", bytes);
+    if (made && team.unit == 0) made->memory_.unlink();
+    if (error != FANLIGHT_OK) made.reset();
+    return made;
+}
+
+NodeGroup::NodeGroup(fanlight::Segment memory, std::size_t group_bytes, int unit, int size)
+    : memory_(std::move(memory)),
+      group_(memory_.bytes().first(group_bytes), unit, size, true, waiting_hooks(), runtime.units_on_host, runtime.cores,
+             room, memory_.bytes().subspan(group_bytes, static_cast<std::size_t>(size) * scratch_bytes)) {}
+
+NodeGroup::Planned NodeGroup::planned(Problem problem) const {
+    Situation situation;
+    situation.operation = problem.operation;
+    situation.bytes = problem.bytes;
+    situation.ranks = problem.size;
+    situation.oversubscribed = group_.oversubscribed();
+    Planned made;
+    try {
+        const Choice choice = selector().choose(situation);
+        if (!choice.algorithm) return made;
+        problem.parameters = choice.parameters;
+        group_.plan(*choice.algorithm, problem, made.plan);
+        made.served = true;
+    } catch (const std::invalid_argument&) {
+        // A forced algorithm that cannot, or that finds no room: on all units alike.
+    }
+    return made;
+}
+
+bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combiner* combiner, fanlight_code& error) {
+    const std::tuple key{problem.operation, problem.bytes, problem.root, problem.element};
+    auto found = plans_.find(key);
+    if (found == plans_.end()) {
+        if (plans_.size() >= plans_kept) plans_.clear();
+        found = plans_.emplace(key, planned(problem)).first;
+    }
+    if (!found->second.served) return false;
+    try {
+        group_.run(found->second.plan, buffers, combiner);
+    } catch (const OutOfStep& e) {
+        error = fail(FANLIGHT_ERR_ARGUMENT, "%s", e.what());
+    }
+    return true;
+}
+
+}  // namespace fanlight::global

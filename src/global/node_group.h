@@ -1,0 +1,44 @@
+// What a team whose units share a node runs the catalogue's algorithms with: a group of theirs,
+// made at the team's first collective on global memory, and the plans of the calls that it has seen.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "execute/group.h"
+#include "global/error.h"
+#include "memory/segment.h"
+#include "schedule/problem.h"
+
+namespace fanlight::global {
+
+struct Team;
+
+class NodeGroup {
+public:
+    // Collective; null on all units, and an error, where there is no memory for it.
+    static std::unique_ptr<NodeGroup> make(Team&, fanlight_code& error);
+
+    // The buffers are all units', `input` and `output` at this unit's are what the problem calls so.
+    // False, on all units alike, where a rule leaves the problem to the MPI library.  `error`: the
+    // units called different things.
+    bool run(const Problem&, const Mapped&, const Combiner*, fanlight_code& error);
+
+private:
+    NodeGroup(fanlight::Segment, std::size_t group_bytes, int unit, int size);
+
+    struct Planned {
+        bool served = false;
+        Plan plan;
+    };
+    Planned planned(Problem) const;
+
+    fanlight::Segment memory_;
+    Group group_;
+    std::map<std::tuple<Operation, std::size_t, int, std::size_t>, Planned> plans_;
+};
+
+}  // namespace fanlight::global
