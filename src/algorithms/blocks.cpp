@@ -4,8 +4,8 @@
 
 namespace fanlight {
 
-std::vector<Run> runs(const Problem& problem, int first, int count) {
-    std::vector<Run> result;
+std::vector<BlockRun> runs(const Problem& problem, int first, int count) {
+    std::vector<BlockRun> result;
     std::size_t packed = 0;
     int previous = -2;
     for (int i = 0; i < count; ++i) {
@@ -75,7 +75,7 @@ int offer_blocks(Builder& b, const Problem& problem) {
     const std::size_t bytes = packed_offset(problem, problem.size);
     if (!side_by_side(problem)) {
         b.reserve(bytes);
-        for (const Run& run : runs(problem, 0, problem.size))
+        for (const BlockRun& run : runs(problem, 0, problem.size))
             b.copy(input(run.offset), scratch(run.packed), run.bytes);
         b.next_round();
     }
@@ -84,7 +84,7 @@ int offer_blocks(Builder& b, const Problem& problem) {
 }
 
 void put_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int first, int count) {
-    for (const Run& run : runs(problem, first, count)) {
+    for (const BlockRun& run : runs(problem, first, count)) {
         const Address place{buffer, run.offset};
         b.put(peer, place, place, run.bytes);
     }
@@ -92,7 +92,7 @@ void put_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int
 
 void arrive_blocks(Builder& b, const Problem& problem, int peer, Buffer buffer, int first,
                    int count) {
-    for (const Run& run : runs(problem, first, count))
+    for (const BlockRun& run : runs(problem, first, count))
         b.arrive(peer, {buffer, run.offset}, run.bytes);
 }
 

@@ -8,7 +8,7 @@
 namespace fanlight {
 
 // Bytes that one step can move.
-struct Run {
+struct BlockRun {
     std::size_t offset = 0;  // in the buffer that holds all blocks
     std::size_t packed = 0;  // if the blocks lay side by side, the first one at 0
     std::size_t bytes = 0;
@@ -17,7 +17,7 @@ struct Run {
 // Blocks first .. first + count - 1, wrapping around behind the last rank: one run (two if
 // they wrap around) where blocks of equal length touch, otherwise one run for each block.  All ranks get
 // the same runs for the same blocks, so that puts and arrives match.
-std::vector<Run> runs(const Problem&, int first, int count);
+std::vector<BlockRun> runs(const Problem&, int first, int count);
 
 // Offers the input's blocks to the other ranks, before anything else is offered.  Among few ranks
 // to each its own, so that nothing is staged that nobody reads; else all to all as one, for which

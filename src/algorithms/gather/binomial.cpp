@@ -45,7 +45,7 @@ Schedule binomial(const Problem& problem) {
     if (root) {
         // has it all
     } else if (tree.parent == problem.root) {
-        for (const Run& run : runs(problem, own.first, own.count))
+        for (const BlockRun& run : runs(problem, own.first, own.count))
             b.put(tree.parent, from + run.packed, output(run.offset), run.bytes);
     } else {
         b.put(tree.parent, from, below + packed(own.first, tree.parents.first),

@@ -30,13 +30,13 @@ Schedule recursive_halving(const Problem& problem) {
         const int mine = rank / distance * distance;
         const int theirs = partner / distance * distance;
         if (distance == size / 2) {
-            for (const Run& run : runs(problem, theirs, distance))
+            for (const BlockRun& run : runs(problem, theirs, distance))
                 b.put(partner, input(run.offset), sums + packed(theirs) + run.packed, run.bytes);
-            for (const Run& run : runs(problem, mine, distance))
+            for (const BlockRun& run : runs(problem, mine, distance))
                 b.arrive(partner, sums + packed(mine) + run.packed, run.bytes);
             b.next_round();
             // The partner's shares come to rest, then take in the own ones: no copy.
-            for (const Run& run : runs(problem, mine, distance))
+            for (const BlockRun& run : runs(problem, mine, distance))
                 b.combine(input(run.offset), sums + packed(mine) + run.packed, run.bytes,
                           rank < partner ? Order::before : Order::after);
         } else {

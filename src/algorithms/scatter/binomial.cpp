@@ -33,7 +33,7 @@ Schedule binomial(const Problem& problem) {
     if (root) {
         // handled below
     } else if (tree.parent == problem.root) {
-        for (const Run& run : runs(problem, own.first, own.count))
+        for (const BlockRun& run : runs(problem, own.first, own.count))
             b.arrive(tree.parent, arrives_at(own) + run.packed, run.bytes);
     } else {
         b.arrive(tree.parent, arrives_at(own), length(own.count));
@@ -42,7 +42,7 @@ Schedule binomial(const Problem& problem) {
 
     for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
         if (root) {
-            for (const Run& run : runs(problem, child->first, child->count))
+            for (const BlockRun& run : runs(problem, child->first, child->count))
                 b.put(child->rank, input(run.offset), arrives_at(*child) + run.packed, run.bytes);
         } else {
             b.put(child->rank, below + length(child->first - own.first), arrives_at(*child),
