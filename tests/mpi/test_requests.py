@@ -65,5 +65,5 @@ def test_every_collective_as_a_persistent_one(mpi, ranks, plain):
     result = run(mpi, ranks, "collectives --quick --plain", single_copy, preload=not plain, settings={"BY_REQUESTS": "persistent"},
                  preloads=(mpi.program("by_requests.so"), None)).must_be_ok()
     if not plain:
-        for operation in started(single_copy):
+        for operation in set(started(single_copy)) - {"neighbor_alltoallw"}:
             assert result.report.calls(operation + "_init") > 10 * ranks, f"{operation}\n{result}"
