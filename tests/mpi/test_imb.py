@@ -71,6 +71,16 @@ def test_one_sided(mpi, ranks, plain):
 
 
 @pytest.mark.parametrize("mpi", [IMPI], ids=str)
+@pytest.mark.parametrize("part, benchmarks", [("NBC", NON_BLOCKING), ("RMA", ONE_SIDED)], ids=["NBC", "RMA"])
+@pytest.mark.parametrize("transport", ["message", "rma-fence", "rma-lock", "rma-flush"])
+def test_transports(mpi, part, benchmarks, transport, fanlight_only):
+    """Fanlight's own messages and windows beside the program's."""
+    result = imb(part, 2, "3:5", benchmarks, (mpi.program("witness.so"), None), {"TRANSPORT": transport, "VERBOSE": 1})
+    must_be_right(result, benchmarks, 10)
+    assert result.report.calls("barrier") >= 10 * 2 and f"over {transport} " in result.out + result.err, str(result)
+
+
+@pytest.mark.parametrize("mpi", [IMPI], ids=str)
 def test_the_witness_sees_what_is_wrong(mpi):
     """A red test: one collective made wrong below the witness."""
     below = (mpi.program("witness.so"), mpi.program("saboteur.so"))
