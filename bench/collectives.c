@@ -13,9 +13,9 @@
 #include "exchange.h"
 #include "limits.h"
 #include "operations.h"
+#include "run_line.h"
 #include "statistics.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -162,30 +162,6 @@ typedef struct Bench {
     FILE *out; // rank 0 alone
 } Bench;
 
-// The library that MPI_Barrier comes from names Fanlight when that is preloaded.
-static bool preloaded(void)
-{
-    Dl_info info;
-    void *function = dlsym(RTLD_DEFAULT, "MPI_Barrier");
-    if (!function || !dladdr(function, &info) || !info.dli_fname)
-        return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    return strstr(slash ? slash : info.dli_fname, "fanlight") != NULL &&
-           strstr(slash ? slash : info.dli_fname, "fanlight-bench") == NULL;
-}
-
-static void write_text(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text && *text != '\n'; ++text) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        if ((unsigned char)*text >= ' ')
-            fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 static int figures_of(const Options *o)
 {
     int figures = 0;
@@ -195,23 +171,6 @@ static int figures_of(const Options *o)
         figures += modes * (operation->has_size ? o->size_count : 1);
     }
     return figures;
-}
-
-static void write_header(const Bench *bench, bool bound)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    PMPI_Get_library_version(library, &length);
-    const Shared *s = &bench->shared;
-    fprintf(bench->out, "{\"type\":\"run\",\"library\":");
-    write_text(bench->out, library);
-    fprintf(bench->out,
-            ",\"ranks\":%d,\"nodes\":%d,\"cores\":%d,\"oversubscribed\":%s,\"bound\":%s,"
-            "\"preloaded\":%s,\"figures\":%d,\"unit\":\"us\"}\n",
-            s->ranks, s->nodes, s->cores, s->oversubscribed ? "true" : "false",
-            bound ? "true" : "false", preloaded() ? "true" : "false",
-            bench->options.results ? figures_of(&bench->options) : 0);
-    fflush(bench->out);
 }
 
 static void call_once(const Operation *operation, const Call *call, Side side, bool sync)
@@ -310,7 +269,7 @@ static void measure(Bench *bench, const Operation *operation, size_t size, bool 
             "{\"type\":\"result\",\"operation\":\"%s\",\"size\":%zu,\"of\":\"%s\",\"mode\":\"%s\","
             "\"ranks\":%d,\"blocks\":%d,\"interruptions\":%.0f",
             operation->name, size,
-            operation->send == EVERY || operation->receive == EVERY ? "block" : "vector",
+            operation->send > ONE || operation->receive > ONE ? "block" : "vector",
             sync ? "sync" : "loop", bench->shared.ranks, blocks,
             interruptions);
     for (int side = 0; side < sides; ++side) {
@@ -406,18 +365,19 @@ static bool fits(const Bench *bench, const Operation *operation, size_t size)
 }
 
 // What happens once: connections, lazily made shared memory, Fanlight's start after so many calls
-// on a communicator. That is over after the first operation; later ones stop when they are slow.
+// on a communicator. That is over after its first operation; later ones stop when they are slow.
 static void warm_up(Bench *bench, const Operation *operation)
 {
-    static bool started;
+    static bool started_on[2]; // MPI_COMM_WORLD, the ring
+    bool *started = &started_on[on_ring(operation)];
     set_problem(bench, operation, 8);
     prepare(operation, &bench->call, 0);
     for (int side = bench->options.native_only ? NATIVE : FANLIGHT; side >= 0; --side) {
         double spent = 0;
-        for (int i = 0; i < WARM_CALLS && (!started || spent < 0.3); i += 10)
+        for (int i = 0; i < WARM_CALLS && (!*started || spent < 0.3); i += 10)
             spent += time_block(bench, operation, (Side)side, 10, false);
     }
-    started = true;
+    *started = true;
 }
 
 static void measure_operation(Bench *bench, const Operation *operation)
@@ -516,6 +476,8 @@ static int finish(Bench *bench, int status)
 {
     if (bench->shared.rank == 0 && bench->out && bench->out != stdout)
         fclose(bench->out);
+    if (bench->call.ring != MPI_COMM_NULL)
+        MPI_Comm_free(&bench->call.ring);
     shared_close(&bench->shared);
     MPI_Finalize();
     return status;
@@ -524,6 +486,7 @@ static int finish(Bench *bench, int status)
 int main(int argc, char **argv)
 {
     static Bench bench;
+    bench.call.ring = MPI_COMM_NULL;
     MPI_Init(&argc, &argv);
     shared_open(&bench.shared);
     bool first = bench.shared.rank == 0;
@@ -545,11 +508,14 @@ int main(int argc, char **argv)
 
     bool bound = o->bind && shared_bind(&bench.shared);
     bench.call = (Call){.comm = MPI_COMM_WORLD, .rank = bench.shared.rank,
-                        .ranks = bench.shared.ranks, .root = o->root};
+                        .ranks = bench.shared.ranks, .root = o->root, .ring = MPI_COMM_NULL};
+    for (int i = 0; i < o->operation_count; ++i)
+        if (on_ring(o->operations[i]) && bench.call.ring == MPI_COMM_NULL)
+            make_ring(&bench.call);
     bench.cell_seconds = o->seconds > 0 ? o->seconds / figures_of(o) : 0.25;
     allocate_buffers(&bench);
     if (first)
-        write_header(&bench, bound);
+        write_run_line(bench.out, &bench.shared, bound, o->results ? figures_of(o) : 0);
     if (o->limits)
         measure_limits(&bench.shared, bench.out);
     if (o->passthrough)

@@ -35,6 +35,11 @@
 #define SCAN(mpi) mpi##Scan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
 #define EXSCAN(mpi) mpi##Exscan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
 
+#define NEIGHBOR_ALLGATHER(mpi) \
+    mpi##Neighbor_allgather(c->send, c->count, c->type, c->receive, c->count, c->type, c->ring)
+#define NEIGHBOR_ALLTOALL(mpi) \
+    mpi##Neighbor_alltoall(c->send, c->count, c->type, c->receive, c->count, c->type, c->ring)
+
 #define BOTH_SIDES(name, CALL)                                  \
     static int name##_native(const Call *c) { return CALL(PMPI_); } \
     static int name##_fanlight(const Call *c) { return CALL(MPI_); }
@@ -55,6 +60,8 @@ BOTH_SIDES(alltoallv, ALLTOALLV)
 BOTH_SIDES(reduce_scatter, REDUCE_SCATTER)
 BOTH_SIDES(scan, SCAN)
 BOTH_SIDES(exscan, EXSCAN)
+BOTH_SIDES(neighbor_allgather, NEIGHBOR_ALLGATHER)
+BOTH_SIDES(neighbor_alltoall, NEIGHBOR_ALLTOALL)
 
 #define CALLS(name) #name, {name##_native, name##_fanlight}
 
@@ -76,6 +83,8 @@ const Operation operations[] = {
     {CALLS(scatterv),             false, true,  false, true,  false, EVERY,   ONE},
     {CALLS(alltoallv),            false, true,  false, false, true,  EVERY,   EVERY},
     {CALLS(reduce_scatter),       false, true,  true,  false, true,  EVERY,   ONE},
+    {CALLS(neighbor_allgather),   false, true,  false, false, false, ONE,     BOTH},
+    {CALLS(neighbor_alltoall),    false, true,  false, false, false, BOTH,    BOTH},
 };
 const int operation_count = (int)(sizeof operations / sizeof operations[0]);
 
@@ -87,16 +96,39 @@ const Operation *operation_named(const char *name)
     return NULL;
 }
 
+bool on_ring(const Operation *operation)
+{
+    return operation->send == BOTH || operation->receive == BOTH;
+}
+
+void make_ring(Call *c)
+{
+    int periodic = 1;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &c->ranks, &periodic, 0, &c->ring);
+    MPI_Cart_shift(c->ring, 0, 1, &c->from[0].rank, &c->from[1].rank);
+    c->from[0].block = 1; // what the one before sends to the one behind itself
+    c->from[1].block = 0;
+    if (c->ranks <= 2) { // both neighbours are one rank: in which order libraries differ
+        int mine[2] = {0, 1}, arrived[2];
+        PMPI_Neighbor_alltoall(mine, 1, MPI_INT, arrived, 1, MPI_INT, c->ring);
+        c->from[0].block = arrived[0];
+        c->from[1].block = arrived[1];
+    }
+}
+
+static size_t buffer_bytes(int blocks, size_t size, int ranks)
+{
+    return blocks == NOTHING ? 0 : blocks == ONE ? size : blocks == BOTH ? 2 * size : size * (size_t)ranks;
+}
+
 size_t send_bytes(const Operation *operation, size_t size, int ranks)
 {
-    return operation->send == NOTHING ? 0 : operation->send == ONE ? size : size * (size_t)ranks;
+    return buffer_bytes(operation->send, size, ranks);
 }
 
 size_t receive_bytes(const Operation *operation, size_t size, int ranks)
 {
-    return operation->receive == NOTHING ? 0
-           : operation->receive == ONE   ? size
-                                         : size * (size_t)ranks;
+    return buffer_bytes(operation->receive, size, ranks);
 }
 
 // ---- payload -------------------------------------------------------------------------------
@@ -190,6 +222,16 @@ static uint64_t expect_sum_before_me(const Call *c, size_t block, size_t index, 
     return sum(c->rank, index, number);
 }
 
+static uint64_t expect_neighbors(const Call *c, size_t block, size_t index, int number)
+{
+    return hash(c->from[index / block].rank, index % block, number);
+}
+static uint64_t expect_parts_of_neighbors(const Call *c, size_t block, size_t index, int number)
+{
+    size_t place = index / block;
+    return hash(c->from[place].rank, (size_t)c->from[place].block * block + index % block, number);
+}
+
 static const struct {
     const char *name;
     Expect *expect;
@@ -209,6 +251,8 @@ static const struct {
     {"reduce_scatter", expect_part_of_sum},
     {"scan", expect_sum_up_to_me},
     {"exscan", expect_sum_before_me},
+    {"neighbor_allgather", expect_neighbors},
+    {"neighbor_alltoall", expect_parts_of_neighbors},
 };
 
 static Expect *expectation_of(const Operation *operation)

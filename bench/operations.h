@@ -13,6 +13,11 @@ typedef struct Call {
     MPI_Datatype type;
     void *send, *receive;
     const int *counts, *displacements; // for the v forms: all blocks alike, one after the other
+    MPI_Comm ring;                     // periodic, one-dimensional; for the neighborhoods
+    // Whose block arrives at either place, and which of its two.
+    struct {
+        int rank, block;
+    } from[2];
 } Call;
 
 typedef struct Operation {
@@ -24,14 +29,19 @@ typedef struct Operation {
     bool rooted;
     // No rank leaves before all have entered. If not, some ranks of a tight loop run ahead.
     bool synchronises;
-    // Whether the buffer holds a block for every rank or one alone; 0: the operation has none.
-    enum { NOTHING, ONE, EVERY } send, receive;
+    // Whether the buffer holds a block for every rank, for both neighbours on the ring or one alone;
+    // 0: the operation has none.
+    enum { NOTHING, ONE, BOTH, EVERY } send, receive;
 } Operation;
 
 extern const Operation operations[];
 extern const int operation_count;
 
 const Operation *operation_named(const char *name);
+bool on_ring(const Operation *operation);
+
+// All ranks call it.
+void make_ring(Call *call);
 
 // Bytes of a rank's buffers for this size, without the guard.
 size_t send_bytes(const Operation *operation, size_t size, int ranks);

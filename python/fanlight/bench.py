@@ -24,7 +24,8 @@ from .units import parse_bytes
 
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
               "alltoall", "reduce_scatter_block", "scan")
-ON_REQUEST = ("exscan", "gatherv", "scatterv", "alltoallv", "reduce_scatter")
+ON_REQUEST = ("exscan", "gatherv", "scatterv", "alltoallv", "reduce_scatter",
+              "neighbor_allgather", "neighbor_alltoall")  # these two on a periodic ring
 SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
 QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
@@ -57,6 +58,8 @@ def bench(
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
     passthrough: bool = typer.Option(False, "--passthrough",
                                      help="Only what the preload costs on a call that it passes on."),
+    persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
+                                    "default: of 8 bytes."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check",
                                     help="Without the preload both sides are the same: all ratios must be 1."),
@@ -81,10 +84,14 @@ def bench(
            "--paper goes with none of --limits, --passthrough, --native-only, --self-check, --mode", "Leave one out.")
     _check(hosts >= 0 and not (hosts and (paper or limits or passthrough)),
            "--hosts goes with none of --paper, --limits, --passthrough", "Leave one out.")
+    _check(not persistent or not (limits or passthrough or paper or hosts or operation or plot or mode != "loop"),
+           "--persistent goes with none of --limits, --passthrough, --paper, --hosts, --operation, --plot, --mode",
+           "Leave one out.")
     numbers = _numbers(ranks or ("4" if hosts else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
-    contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs)
+    contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
+                                           bench_run.PERSISTENT if persistent else bench_run.COLLECTIVES)
     cores = _cores()
     if paper:
         from . import bench_papers
@@ -103,6 +110,10 @@ def bench(
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
+    elif persistent:
+        for size in wanted_sizes if sizes else [8]:
+            for kind, lines in _measure(plan, [str(size), "51" if quick else "501"], "persistent", plan.numbers).items():
+                record.setdefault(kind, []).extend(lines)
     else:
         record |= _measure_all(plan)
     _note_versions(record)
@@ -204,7 +215,7 @@ def _progress() -> Progress:
 
 
 # Which list of the record a line of the program belongs to.
-_KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough"}
+_KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough", "persistent": "persistent"}
 
 
 def _record(record: dict, contender, ranks: int, outcome):
@@ -252,17 +263,17 @@ def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) ->
     from . import bench_run
 
     record = {"runs": []}
-    arguments = arguments + (["--bind"] if plan.bind else [])
+    arguments = (["--bind"] if plan.bind else []) + arguments
+    jobs = [(n, c) for n in numbers for c in plan.contenders_for(n) if not c.slow]
     with _progress() as progress:
-        task = progress.add_task("", total=len(numbers) * len(plan.contenders))
-        for n in numbers:
-            for c in plan.contenders:
-                progress.update(task, description=f"{what}, {c.label}")
-                outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
-                                             launcher_arguments=plan.launcher_arguments)
-                plan.note(c, n, outcome, what)
-                _record(record, c, n, outcome)
-                progress.advance(task)
+        task = progress.add_task("", total=len(jobs))
+        for n, c in jobs:
+            progress.update(task, description=f"{what}, {c.label}")
+            outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
+                                         launcher_arguments=plan.launcher_arguments)
+            plan.note(c, n, outcome, what)
+            _record(record, c, n, outcome)
+            progress.advance(task)
     return record
 
 
@@ -284,6 +295,8 @@ def _show(record: dict, plan: Plan, labels: dict[str, str]):
                   + ", ".join(f"{m['name']} {m['version']}" for m in where["mpis"].values()), highlight=False)
     if record.get("passthrough"):
         bench_table.print_passthrough(console, record["passthrough"], labels)
+    if record.get("persistent"):
+        bench_table.print_persistent(console, record["persistent"], plan.preload, labels)
     for n in sorted({line["ranks"] for line in record.get("limits", [])}):
         bench_table.print_limits(console, Limits([line for line in record["limits"] if line["ranks"] == n]), n)
     if record.get("results"):

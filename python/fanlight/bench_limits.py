@@ -40,6 +40,8 @@ def outputs(operation: str, size: int, ranks: int) -> tuple[int, int]:
         "reduce_scatter": (p, size),
         "scan": (p, size),
         "exscan": (p - 1, size),
+        "neighbor_allgather": (p, 2 * size),
+        "neighbor_alltoall": (p, 2 * size),
     }[operation]
 
 

@@ -20,8 +20,11 @@ from . import launch, libraries, mpis
 from .errors import FanlightError
 from .mpis import Mpi
 
-SOURCES = ("collectives.c", "exchange.c", "operations.c", "limits.c", "shared.c",
-           "exchange.h", "operations.h", "limits.h", "shared.h", "statistics.h")
+# The programs, fanlight-NAME-<mpi>, with their sources.
+COLLECTIVES, PERSISTENT = "bench", "bench-persistent"
+HEADERS = ("exchange.h", "operations.h", "limits.h", "run_line.h", "shared.h", "statistics.h")
+SOURCES = {COLLECTIVES: ("collectives.c", "exchange.c", "operations.c", "limits.c", "run_line.c", "shared.c"),
+           PERSISTENT: ("persistent.c", "run_line.c", "shared.c")}
 
 # What each MPI's users set when there are more ranks than cores.  Open MPI yields by itself
 # under --oversubscribe.
@@ -70,11 +73,11 @@ def _package() -> Path:
 
 def _source_tree() -> Path | None:
     tree = _package().parent.parent
-    return tree if (tree / "bench" / SOURCES[0]).exists() else None
+    return tree if (tree / "bench" / SOURCES[COLLECTIVES][0]).exists() else None
 
 
-def built_programs(chosen: Path | None = None) -> dict[str, Path]:
-    """fanlight-bench-<mpi> where a build puts them, or in the folder that the user chose."""
+def built_programs(chosen: Path | None = None, name: str = COLLECTIVES) -> dict[str, Path]:
+    """fanlight-NAME-<mpi> where a build puts them, or in the folder that the user chose."""
     folders = [chosen] if chosen else []
     if not chosen and (tree := _source_tree()):
         folders = sorted((tree / "build").glob("*/bench")) + [tree / "build" / "bench"]
@@ -82,7 +85,7 @@ def built_programs(chosen: Path | None = None) -> dict[str, Path]:
     found = {}
     for folder in folders:
         for kind in mpis.NAMES:
-            program = folder / f"fanlight-bench-{kind}"
+            program = folder / f"fanlight-{name}-{kind}"
             if kind not in found and os.access(program, os.X_OK):
                 found[kind] = program
     return found
@@ -91,7 +94,7 @@ def built_programs(chosen: Path | None = None) -> dict[str, Path]:
 def _sources() -> Path:
     tree = _source_tree()
     for folder in ([tree / "bench"] if tree else []) + [_package() / "bench-source"]:
-        if (folder / SOURCES[0]).exists():
+        if (folder / SOURCES[COLLECTIVES][0]).exists():
             return folder
     raise FanlightError("the sources of the benchmark program are missing",
                         "Build fanlight-bench-<mpi> with CMake and say --programs FOLDER.")
@@ -101,7 +104,7 @@ def _header_folder(prefix: Path) -> Path | None:
     return next((f for f in (prefix / "include", prefix / "include" / "mpi") if (f / "mpi.h").exists()), None)
 
 
-def _compile(mpi: Mpi) -> Path:
+def _compile(mpi: Mpi, name: str) -> Path:
     """The program for an MPI that nobody built it for; kept for the next time."""
     sources = _sources()
     prefix = mpi.library.parent.parent
@@ -114,17 +117,17 @@ def _compile(mpi: Mpi) -> Path:
         raise FanlightError("no C compiler found for the benchmark program",
                             "Install one (apt-get install gcc) or set CC.")
     mark = hashlib.sha256(str(mpi.library.resolve()).encode() + mpi.version().encode())
-    for name in SOURCES:
-        mark.update((sources / name).read_bytes())
+    for file in SOURCES[name] + HEADERS:
+        mark.update((sources / file).read_bytes())
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
-    program = cache / f"bench-{mpi.kind}-{mark.hexdigest()[:16]}"
+    program = cache / f"{name}-{mpi.kind}-{mark.hexdigest()[:16]}"
     if program.exists():
         return program
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=cache, delete=False) as f:
         unfinished = Path(f.name)
     command = [*compiler.split(), "-std=c11", "-O3", "-D_GNU_SOURCE", f"-I{include}",
-               *(str(sources / s) for s in SOURCES if s.endswith(".c")), "-o", str(unfinished),
+               *(str(sources / s) for s in SOURCES[name]), "-o", str(unfinished),
                str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}", "-ldl", "-lrt"]
     said = subprocess.run(command, capture_output=True, text=True)
     if said.returncode != 0:
@@ -149,9 +152,9 @@ def _mpi_of_kind(kind: str) -> Mpi | None:
     return next((m for m in mpis.on_path() if m.kind == kind), None)
 
 
-def find_contenders(wanted: list[str], programs: Path | None = None) -> list[Contender]:
+def find_contenders(wanted: list[str], programs: Path | None = None, name: str = COLLECTIVES) -> list[Contender]:
     """`wanted`: mpich, openmpi, impi, or one of these with =PREFIX; none: all that are there."""
-    built = built_programs(programs)
+    built = built_programs(programs, name)
     contenders = []
     for word in wanted or list(mpis.NAMES):
         kind, _, prefix = word.partition("=")
@@ -175,7 +178,7 @@ def find_contenders(wanted: list[str], programs: Path | None = None) -> list[Con
             raise FanlightError(f"no mpiexec found that belongs to {mpi.library}",
                                 "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
         try:
-            program = program or _compile(mpi)
+            program = program or _compile(mpi, name)
         except FanlightError:
             if wanted:
                 raise

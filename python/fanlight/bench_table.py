@@ -189,6 +189,19 @@ def print_limits(console: Console, limits: Limits, ranks: int):
         console.print(f"process_vm_readv is refused: {limits.refused}", markup=False, highlight=False)
 
 
+def print_persistent(console: Console, lines: list[dict], by_fanlight: bool, labels: dict[str, str]):
+    by = "Fanlight" if by_fanlight else "the MPI libraries"
+    t = table("MPI", "ranks", "size", "blocking", "persistent", "ratio",
+              title=f"A persistent allreduce by {by}: medians in µs",
+              numbers=("ranks", "size", "blocking", "persistent", "ratio"))
+    for line in lines:
+        t.add_row(labels[line["mpi"]], str(line["ranks"]), format_bytes(line["size"]),
+                  _time(line["blocking"]["median"]), _time(line["persistent"]["median"]),
+                  f"{line['ratio']['median']:.2f}")
+    console.print(t)
+    console.print("[dim]ratio: the median of persistent / blocking over pairs of blocks of calls.[/]\n")
+
+
 def print_passthrough(console: Console, passed: list[dict], labels: dict[str, str]):
     t = table("MPI", "call on MPI_COMM_SELF", "native ns", "preloaded ns", "difference",
               title="What the preload costs on a call that it passes on",

@@ -88,3 +88,11 @@ int MPI_Gather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_D
 int MPI_Scan(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     return is("scan") ? PMPI_Allreduce(in, out, n, type, op, comm) : PMPI_Scan(in, out, n, type, op, comm);
 }
+
+int MPI_Iallgather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm,
+                   MPI_Request *request) {
+    if (!is("iallgather")) return PMPI_Iallgather(in, n, type, out, m, to, comm, request);
+    PMPI_Allgather(in, n, type, out, m, to, comm);
+    swap(out, bytes_of(m, to));
+    return PMPI_Ibarrier(comm, request);
+}

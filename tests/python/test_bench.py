@@ -1,0 +1,35 @@
+"""`fanlight bench` on what is not among its defaults."""
+
+import json
+
+import pytest
+
+from environments import environment_of
+
+
+@pytest.mark.parametrize("kind, ranks, operations", [("mpich", 2, ["neighbor_allgather", "neighbor_alltoall"]),
+                                                     ("openmpi", 3, ["neighbor_alltoall"])])
+def test_neighborhoods_on_a_ring(fanlight, tmp_path, kind, ranks, operations):
+    """On 2 ranks both neighbours are one."""
+    output = tmp_path / "times.json"
+    said = fanlight("bench", "--mpi", f"{kind}={environment_of(kind)}", "--operation", ",".join(operations), "-n", ranks,
+                    "--sizes", "1K", "--quick", "--settings", "shipped", "--output", output).stdout
+    record = json.loads(output.read_text())
+    assert record["problems"] == [] and all(name in said for name in operations)
+    assert [(r["operation"], r["size"]) for r in record["results"]] == [(name, 1024) for name in operations]
+    assert all(r[side]["median"] > 0 for r in record["results"] for side in ("native", "fanlight"))
+
+
+def test_persistent(fanlight, tmp_path):
+    output = tmp_path / "times.json"
+    said = fanlight("bench", "--persistent", "--quick", "--mpi", f"mpich={environment_of('mpich')}",
+                    "--output", output).stdout
+    record = json.loads(output.read_text())
+    row, = record["persistent"]
+    assert record["problems"] == [] and (row["mpi"], row["ranks"], row["size"], row["pairs"]) == ("mpich", 2, 8, 51)
+    assert f"{row['ratio']['median']:.2f}" in said and row["blocking"]["median"] > 0 < row["persistent"]["median"]
+    assert record["runs"][0]["preloaded"]
+
+
+def test_persistent_goes_with_no_operation(fanlight):
+    assert "--persistent" in fanlight("bench", "--persistent", "--operation", "bcast", code=2).stderr
