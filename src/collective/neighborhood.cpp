@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "collective/library.h"
 
@@ -36,6 +38,24 @@ void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
     for (auto* list : {&n.sources, &n.targets}) std::replace(list->begin(), list->end(), int{MPI_PROC_NULL}, int{Neighborhood::nobody});
 }
 
+// MPI_Graph_create takes edges that one end alone names: the exchange below would wait for ever.
+// Every rank knows the whole graph.
+bool goes_both_ways(MPI_Comm comm) {
+    int ranks = 0, count = 0;
+    mpi().Graphdims_get(comm, &ranks, &count);
+    std::vector<int> ends(static_cast<std::size_t>(ranks)), others(static_cast<std::size_t>(count) + 1);
+    mpi().Graph_get(comm, ranks, count, ends.data(), others.data());
+    std::vector<std::pair<int, int>> there, back;
+    for (int r = 0, i = 0; r < ranks; ++r)
+        for (; i < ends[static_cast<std::size_t>(r)]; ++i) {
+            there.emplace_back(r, others[static_cast<std::size_t>(i)]);
+            back.emplace_back(others[static_cast<std::size_t>(i)], r);
+        }
+    std::sort(there.begin(), there.end());
+    std::sort(back.begin(), back.end());
+    return there == back;
+}
+
 // Of each of this rank's sources: at which place its owner has what comes from there.
 std::vector<int> places_at_sources(MPI_Comm comm, const Neighborhood& n) {
     std::vector<int> own(n.targets.size() + 1), theirs(n.sources.size() + 1, -1);  // with an address in any case
@@ -59,6 +79,7 @@ std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
     int topology = MPI_UNDEFINED;
     mpi().Topo_test(comm, &topology);
     if (topology == MPI_UNDEFINED) return nullptr;
+    if (topology == MPI_GRAPH && !goes_both_ways(comm)) return nullptr;
     auto n = std::make_shared<Neighborhood>();
     find_neighbours(comm, rank, topology, *n);
     const std::vector<int> theirs = places_at_sources(comm, *n);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "collective/call.h"
 #include "collective/hooks.h"
@@ -230,6 +231,24 @@ bool wait(const std::function<bool()>& test) {
     return done;
 }
 
+int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MPI_Request*, int*, MPI_Status*)) {
+    std::vector<int> errors(static_cast<std::size_t>(std::max(count, 0)), MPI_SUCCESS);
+    bool failed = false;
+    for (int i = 0; i < count; ++i) {
+        int flag = 0, &error = errors[static_cast<std::size_t>(i)];
+        MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+        const auto tested = [&] { return (error = test(&all[i], &flag, status)) != MPI_SUCCESS || flag; };
+        // Nothing of ours is under way any more: the others are waited for by the library's tests alone.
+        if (!wait(tested))
+            while (!tested()) sched_yield();
+        failed |= error != MPI_SUCCESS;
+    }
+    if (!failed) return MPI_SUCCESS;
+    if (statuses != MPI_STATUSES_IGNORE)
+        for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
+    return MPI_ERR_IN_STATUS;
+}
+
 void freed(MPI_Request request) {
     if (Persistent* p = find(request)) {
         {
@@ -239,19 +258,21 @@ void freed(MPI_Request request) {
             ++generation;
         }
         if (p->let_go()) delete p;
+        else p->abandoned = true;
         return;
     }
     if (!any()) return;
     const bool ours = under_way().any_of([&](Run& run) {
         if (started(run).request != request) return false;
         started(run).request = MPI_REQUEST_NULL;
+        started(run).abandoned = true;
         return true;
     });
     if (ours) mpi().Grequest_complete(request);
 }
 
 void finish_freed() {
-    while (any() && under_way().any_of([](Run& run) { return started(run).request == MPI_REQUEST_NULL; }))
+    while (any() && under_way().any_of([](Run& run) { return started(run).abandoned; }))
         if (!progress()) sched_yield();
 }
 

@@ -42,6 +42,7 @@ struct Started : Run {
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
     Plan own_plan;  // of lengths that are this call's alone
+    bool abandoned = false;  // the program has freed its request, and MPI_Finalize waits for it
     std::function<void()> finish;  // by a thread of the program's; may be empty
 
 protected:
@@ -129,6 +130,10 @@ bool progress();
 // Until test(), which asks the MPI library whether the call may return, is true; false when
 // nothing of ours is under way any more, so that the MPI library may wait by itself.
 bool wait(const std::function<bool()>& test);
+
+// MPI_Waitall while something of ours is under way, by the MPI library's MPI_Test of one after the
+// other: MPICH 5.0.2's MPI_Testall fails where a persistent collective of its own is among them.
+int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, int*, MPI_Status*));
 
 // MPI_Request_free: an active operation goes on, and nobody is told of its end.
 void freed(MPI_Request);

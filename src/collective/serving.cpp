@@ -272,13 +272,15 @@ Plan Serving::plan_in_node(const Problem& problem) const {
 
 const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
     for (const auto& known : neighbor_plans_)
-        if (known->algorithm == d.algorithm && known->edges == problem.edges) return known->plan;
+        if (known->algorithm == d.algorithm && known->parameters == problem.parameters && known->edges == problem.edges)
+            return known->plan;
     const std::size_t place = neighbor_plans_made_++ % neighbor_plans_kept;
     if (place == neighbor_plans_.size()) neighbor_plans_.push_back(std::make_unique<NeighborPlan>());
     NeighborPlan& made = *neighbor_plans_[place];
     for (LastCall& call : last_)
         if (call.plan == &made.plan) call = {};
     made.algorithm = d.algorithm;
+    made.parameters = problem.parameters;
     made.edges = problem.edges;
     group().plan_neighbors(*d.algorithm, problem, neighborhood->most, made.plan);
     return made.plan;

@@ -155,6 +155,7 @@ private:
     // neighborhoods: the plans of the last calls, found by their edges.
     struct NeighborPlan {
         const Algorithm* algorithm = nullptr;
+        Parameters parameters;
         std::vector<Edge> edges;
         Plan plan;
     };

@@ -152,8 +152,9 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         }
     }
     plan.parts.resize(parts);
-    // No offer is longer than all bytes together.
-    const bool nothing_is_direct = !options.single_copy || total_bytes(problem) < options.single_copy_from;
+    // No offer is longer than all bytes together; in a neighborhood nobody knows these.
+    const bool nothing_is_direct = !options.single_copy || (total_bytes(problem) < options.single_copy_from &&
+                                                            family_of(problem.operation) != Family::neighbors);
     const BoundSchedule& first = plan.parts.front().schedule;
     plan.tells_first = pieces == 1 && nothing_is_direct && first.tells_first;
     const auto is_alone = [](const BoundStep& s) {
@@ -309,6 +310,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
 void Group::write_down(std::uint64_t what) {
     SharedLanes::Called& mine = lanes_.called(rank_, sequence_);
     doing_ = sequence_;
+    store(mine.taken, 0);  // until `what` is there
     store(mine.what, what);
     store(mine.taken, sequence_ + 1);
 }
@@ -320,6 +322,8 @@ void Group::compare_calls() {
             out_of_step("rank " + std::to_string(r) + " has found that the ranks of this communicator call different collectives");
         const SharedLanes::Called& mine = lanes_.called(rank_, doing_);
         const SharedLanes::Called& theirs = lanes_.called(r, doing_);
+        // It may be writing the next one down there, between any two looks.
+        if (load(theirs.taken) != doing_ + 1) continue;
         const std::uint64_t what = load(theirs.what);
         if (load(theirs.taken) != doing_ + 1 || what == load(mine.what)) continue;
         out_of_step("rank " + std::to_string(r) + " calls " + call_text(what) + " where rank " + std::to_string(rank_) +

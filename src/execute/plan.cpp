@@ -137,10 +137,12 @@ public:
             posts(round);
             for (const Step& s : round)
                 if (s.kind == StepKind::offer) offer(s);
-            for (const Step& s : round)
-                if (s.kind == StepKind::put) put(s);
-            for (const Step& s : round)
-                if (s.kind != StepKind::offer && s.kind != StepKind::put) add(s);
+            // A put whose cell is that of one before it waits until that one was taken: as many as
+            // there are cells at once, and what arrives meanwhile before the next ones.
+            added_.assign(round.size(), false);
+            for (std::size_t wave = 1; puts_of(round, wave); ++wave) arrives_of(round, wave);
+            for (std::size_t i = 0; i < round.size(); ++i)
+                if (!added_[i]) add(round[i]);
             settles();
         }
     }
@@ -158,6 +160,33 @@ private:
         b.to = s.to.offset;
         b.bytes = s.bytes;
         return bound_.steps.emplace_back(b);
+    }
+
+    // Those of the round that are in this wave, or in the one after it: true if there are such.
+    bool puts_of(std::span<const Step> round, std::size_t wave) {
+        Counter seen;
+        bool more = false;
+        for (std::size_t i = 0; i < round.size(); ++i) {
+            const Step& s = round[i];
+            if (s.kind == StepKind::offer) added_[i] = true;
+            if (s.kind != StepKind::put) continue;
+            const std::size_t of = s.bit ? 1 : seen[s.peer]++ / depth_ + 1;
+            if (of == wave) {
+                put(s);
+                added_[i] = true;
+            }
+            more |= of > wave;
+        }
+        return more;
+    }
+    void arrives_of(std::span<const Step> round, std::size_t wave) {
+        Counter seen;
+        for (std::size_t i = 0; i < round.size(); ++i) {
+            const Step& s = round[i];
+            if (s.kind != StepKind::arrive || s.bit || seen[s.peer]++ / depth_ + 1 != wave) continue;
+            add(s);
+            added_[i] = true;
+        }
     }
 
     template <class Number>
@@ -272,6 +301,7 @@ private:
     const std::size_t depth_;
     Counter puts_, arrives_, arrives_total_;
     std::vector<BoundStep> long_puts_;  // of the current round
+    std::vector<bool> added_;           // which of its steps
 };
 
 void find_told(BoundSchedule& bound) {

@@ -166,8 +166,6 @@ def is_served(f, leave):
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]
-    if f.kind != "served":
-        return lines
     raised = [line.replace("call.served(*d)", "call.out_of_step(e)") for line in leave]
     return ["    try {", *("    " + line for line in lines), "    } catch (const fanlight::OutOfStep& e) {",
             *("        " + line for line in raised), "    }"]
@@ -221,7 +219,12 @@ def c_wrapper(f, large):
     if f.is_collective:
         lines = [f"static int serve_{f.operation}{suffix}({declaration}) {{", f"    {next_of}"]
     lines += apart(f)
-    if f.kind == "waited":
+    if f.name == "Waitall":
+        lines += ["    if (fanlight::requests::any()) [[unlikely]] {",
+                  '        static constinit fanlight::Next<decltype(&::MPI_Test)> test("PMPI_Test");',
+                  f"        return fanlight::requests::wait_all({', '.join(arguments)}, test.get());",
+                  "    }"]
+    elif f.kind == "waited":
         test = f.name.replace("Wait", "Test")
         lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
                                lambda a: f"error = test.get()({', '.join(a)});", "return error;")

@@ -12,6 +12,7 @@
 #include "catalogue.h"
 #include "execute/unknown_lengths.h"
 #include "on_threads.h"
+#include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
 namespace {
@@ -173,6 +174,21 @@ TEST(Credits, RootRunsAhead) {
                 if (b != static_cast<std::byte>(i)) return "overwritten in call " + std::to_string(i);
         }
         return std::string();
+    }), "");
+}
+
+// More puts to one rank in a round than there are cells for, both ways: more than 16 ranks have two.
+TEST(Credits, ManyEdgesBetweenTwoRanks) {
+    Problem whole;
+    whole.operation = Operation::neighbor_alltoallv;
+    whole.size = 17;
+    std::vector<Edge> edges;
+    for (int r = 0; r < whole.size; ++r)
+        for (int i = 0; i < 5; ++i)
+            for (int to : {(r + 1) % whole.size, (r + whole.size - 1) % whole.size}) edges.push_back({.from = r, .to = to, .bytes = 8});
+    set_edges(whole, std::move(edges));
+    EXPECT_EQ(on_threads(whole.size, false, [&](Group& g) {
+        return run_and_check(g, *find_algorithm(whole.operation, "all-write-all"), whole, 3);
     }), "");
 }
 
