@@ -96,4 +96,4 @@ def _heatmap(figure, rows: list[Row], names: list[str], order: list[str]):
                           fontsize="small")
     axes.set_xticks(range(len(sizes)), [format_bytes(s) if s else "" for s in sizes])
     axes.set_yticks(range(len(names)), names)
-    axes.set_title("the best of the MPIs divided by Fanlight", fontsize="medium")
+    axes.set_title("the best of the MPIs divided by Fanlight, in the same run", fontsize="medium")

@@ -34,13 +34,9 @@ class Row:
     def reference(self, order: list[str]) -> str | None:
         return next((k for k in order if k in self.fanlight), None)
 
-    def best_native(self, order: list[str]) -> float | None:
-        times = [self.native[k] for k in order if k in self.native]
-        return min(times) if times else None
-
     def ratio_to_best(self, order: list[str]) -> float | None:
-        reference, best = self.reference(order), self.best_native(order)
-        return best / self.fanlight[reference] if reference and best else None
+        """The least of the ratios: times of different runs are not compared, since the machine changes between them."""
+        return min((r for k in order if (r := self.ratio(k))), default=None)
 
     def of_limit(self, order: list[str]) -> float | None:
         reference = self.reference(order)
@@ -136,7 +132,7 @@ def print_results(console: Console, rows: list[Row], order: list[str], shipped: 
         console.print(t)
     if measured:
         console.print("[dim]Fanlight: under the first of these MPIs. × an MPI: its median divided by Fanlight's, "
-                      "in the same run. × best: the best of them\n(with its own setting) divided by Fanlight's. "
+                      "in the same run. × best: the least of these\n(each MPI with its own setting). "
                       "limit: what cache lines, memcpy and context switches alone would take.[/]\n")
         _print_summary(console, rows, order, shipped, labels)
 
