@@ -182,44 +182,38 @@ void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Dataty
     last.other_datatype = receive_type;
 }
 
-}  // namespace
-
-const Decision* neighbor_allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
-                                   void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+// `send_as` lists what is sent.
+template <class SendAs>
+const Decision* regular(Call& call, Operation operation, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                        void* receive, MPI_Count receive_count, MPI_Datatype receive_type, SendAs&& send_as) {
     Serving* const s = call.serving();
     const Neighborhood* const n = neighborhood(call, s);
     if (!n) return nullptr;
-    LastCall& last = s->last(Operation::neighbor_allgather);
+    LastCall& last = s->last(operation);
     if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
         s->group().run(*last.plan, send, receive, nullptr);
         return last.decision;
     }
     auto& [from, to, problem] = sides();
-    if (!own_block_of(n->targets, send, send_count, send_type, from) ||
-        !blocks_of(n->sources, receive, receive_count, receive_type, to))
+    if (!send_as(n->targets, from) || !blocks_of(n->sources, receive, receive_count, receive_type, to))
         return call.pass(Reason::arguments);
-    const Decision* const d = run(call, *s, Operation::neighbor_allgather, sides());
+    const Decision* const d = run(call, *s, operation, sides());
     if (d) remember(last, from, send_count, send_type, to, receive_count, receive_type);
     return d;
 }
 
+}  // namespace
+
+const Decision* neighbor_allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
+                                   void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
+    return regular(call, Operation::neighbor_allgather, send, send_count, send_type, receive, receive_count, receive_type,
+                   [&](const auto& targets, auto& from) { return own_block_of(targets, send, send_count, send_type, from); });
+}
+
 const Decision* neighbor_alltoall(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                                   void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
-    Serving* const s = call.serving();
-    const Neighborhood* const n = neighborhood(call, s);
-    if (!n) return nullptr;
-    LastCall& last = s->last(Operation::neighbor_alltoall);
-    if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
-        s->group().run(*last.plan, send, receive, nullptr);
-        return last.decision;
-    }
-    auto& [from, to, problem] = sides();
-    if (!blocks_of(n->targets, send, send_count, send_type, from) ||
-        !blocks_of(n->sources, receive, receive_count, receive_type, to))
-        return call.pass(Reason::arguments);
-    const Decision* const d = run(call, *s, Operation::neighbor_alltoall, sides());
-    if (d) remember(last, from, send_count, send_type, to, receive_count, receive_type);
-    return d;
+    return regular(call, Operation::neighbor_alltoall, send, send_count, send_type, receive, receive_count, receive_type,
+                   [&](const auto& targets, auto& from) { return blocks_of(targets, send, send_count, send_type, from); });
 }
 
 template <class C, class D>

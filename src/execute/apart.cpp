@@ -3,22 +3,9 @@
 
 namespace fanlight {
 
-namespace {
-
 // Each operation ends before the next one begins: they end in order, as those do that are waited
 // for in place.
-struct OneLook {
-    static constexpr bool in_order = true;
-    int& waits_for;
-    template <class Ready>
-    bool operator()(int peer, Ready&& ready) const {
-        if (ready()) return true;
-        waits_for = peer;
-        return false;
-    }
-};
-
-}  // namespace
+using Look = OneLook<true>;
 
 bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!plan.offers_alone || sequence_ == 0) return begin_otherwise(run, plan, input, output, combiner);
@@ -27,7 +14,7 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
     const BoundStep& s = schedule.steps.front();
     if (all_done_ + lanes_.lanes() <= sequence_) [[unlikely]] {
         std::uint64_t sequence;
-        if (!lane_is_free(schedule, sequence_, sequence, OneLook{run.waits_for})) return begin_otherwise(run, plan, input, output, combiner);
+        if (!lane_is_free(schedule, sequence_, sequence, Look{run.waits_for})) return begin_otherwise(run, plan, input, output, combiner);
     }
     offer_inline(*reinterpret_cast<Cell*>(lanes_.lane(sequence_) + s.cell), s, static_cast<const std::byte*>(input) + s.from, lanes_.base(), sequence_);
     run.sequence_ = sequence_;
@@ -40,12 +27,12 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
 bool Group::begin_otherwise(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     prepare(run, plan, input, output, combiner);
     if (!plan.tells_first) return false;
-    const OneLook look{run.waits_for};
+    const Look look{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
     if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return false;
     if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
     // No further: to look at what others have not written yet would take the line away from them.
-    return steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, nullptr},
+    return steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, plan.name.c_str()},
                  run.step_, schedule.told, look);
 }
 
@@ -66,7 +53,7 @@ bool Group::rest(Run& run, const Wait& wait) {
     return true;
 }
 
-bool Group::look(Run& run) { return rest(run, OneLook{run.waits_for}); }
+bool Group::look(Run& run) { return rest(run, Look{run.waits_for}); }
 
 void Group::finish(Run& run) { rest(run, ToTheEnd{waiter_, run.plan_->name.c_str()}); }
 

@@ -4,22 +4,6 @@
 
 namespace fanlight {
 
-namespace {
-
-// Looks once.
-struct OneLook {
-    static constexpr bool in_order = false;
-    int& waits_for;
-    template <class Ready>
-    bool operator()(int peer, Ready&& ready) const {
-        if (ready()) return true;
-        waits_for = peer;
-        return false;
-    }
-};
-
-}  // namespace
-
 void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (sequence_ == 0) meet();
     run.plan_ = &plan;
@@ -46,7 +30,7 @@ bool Group::advance() {
 }
 
 void Group::advance(Run& run) {
-    const OneLook look{run.waits_for};
+    const OneLook<false> look{run.waits_for};
     const char* name = run.plan_->name.c_str();
     while (!run.finished) {
         const Plan::Part& part = run.plan_->parts[run.part_];

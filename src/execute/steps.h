@@ -22,6 +22,19 @@ struct Operands {
     }
 };
 
+// Looks once.
+template <bool ends_in_order>
+struct OneLook {
+    static constexpr bool in_order = ends_in_order;
+    int& waits_for;
+    template <class Ready>
+    bool operator()(int peer, Ready&& ready) const {
+        if (ready()) return true;
+        waits_for = peer;
+        return false;
+    }
+};
+
 // Waits in place.
 struct ToTheEnd {
     static constexpr bool in_order = true;

@@ -3,16 +3,10 @@
 //
 // Cost: a + (sum of the lengths of the incoming edges) b in one round.
 // Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph.
-#include "algorithms/neighbors.h"
+#include "algorithms/declarations.h"
 
 namespace fanlight::neighbor_alltoall_algorithms {
 
-Schedule all_read_all(const Problem& problem) {
-    Builder b(problem);
-    copy_own_edges(b, problem);
-    read_edges(b, problem);
-    put_edges(b, problem, edge_is_read);
-    return b.finish();
-}
+Schedule all_read_all(const Problem& problem) { return neighbor_allgather_algorithms::all_read_all(problem); }
 
 }  // namespace fanlight::neighbor_alltoall_algorithms

@@ -2,15 +2,10 @@
 //
 // Cost: a + (sum of the lengths of the edges) b in one round, or one for each piece.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.
-#include "algorithms/neighbors.h"
+#include "algorithms/declarations.h"
 
 namespace fanlight::neighbor_alltoall_algorithms {
 
-Schedule all_write_all(const Problem& problem) {
-    Builder b(problem);
-    copy_own_edges(b, problem);
-    put_edges(b, problem);
-    return b.finish();
-}
+Schedule all_write_all(const Problem& problem) { return neighbor_allgather_algorithms::all_write_all(problem); }
 
 }  // namespace fanlight::neighbor_alltoall_algorithms
