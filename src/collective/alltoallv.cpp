@@ -7,13 +7,6 @@ namespace fanlight {
 
 namespace {
 
-// No rank knows the lengths of others: nothing may depend on them.
-const Decision& decide_blindly(Serving& s) {
-    LastCall& last = s.last(Operation::alltoallv);
-    if (!last.decision) last = {.decision = &s.decide({.operation = Operation::alltoallv})};
-    return *last.decision;
-}
-
 bool is_nobody(int) { return false; }
 
 template <class C, class D, class Types>
@@ -21,6 +14,8 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
     Serving* s = call.serving();
     if (!s) return nullptr;
+    const Decision& d = s->decide_blindly(Operation::alltoallv);
+    if (!d.algorithm) return call.pass(d.reason);
     static thread_local Blocks from, to;  // so that a call allocates nothing
     static thread_local Problem problem;
     const bool in_place = send == MPI_IN_PLACE;
@@ -29,8 +24,6 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s->size, from, is_nobody) ||
                       bytes_of(from[own]) != bytes_of(to[own]) || same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
-    const Decision& d = decide_blindly(*s);
-    if (!d.algorithm) return call.pass(d.reason);
     if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};

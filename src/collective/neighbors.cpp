@@ -104,8 +104,8 @@ bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side&
     return true;
 }
 
-// The group, if all ranks may be served; they find the same.
-const Neighborhood* neighborhood(Call& call, Serving* s) {
+// The graph, if this operation is served there; all ranks find the same.
+const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
     if (!s) return nullptr;
 #if defined(OPEN_MPI)
     // Open MPI 5.0.11 pairs them in one way in the blocking ones, in another in these.
@@ -114,8 +114,13 @@ const Neighborhood* neighborhood(Call& call, Serving* s) {
         return nullptr;
     }
 #endif
-    if (s->neighborhood) return s->neighborhood.get();
-    call.pass(s->on_one_node() ? Reason::arguments : Reason::several_nodes);
+    Reason reason = s->on_one_node() ? Reason::arguments : Reason::several_nodes;
+    if (s->neighborhood) {
+        const Decision& d = s->decide_blindly(operation);
+        if (d.algorithm) return s->neighborhood.get();
+        reason = d.reason;
+    }
+    call.pass(reason);
     return nullptr;
 }
 
@@ -132,9 +137,7 @@ void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
 
 const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     const Neighborhood& n = *s.neighborhood;
-    // No rank knows the lengths of others: nothing may depend on them.
-    const Decision& d = s.decide({.operation = operation});
-    if (!d.algorithm) return call.pass(d.reason);
+    const Decision& d = s.decide_blindly(operation);
     if (!s.group().single_copy() && s.group().neighbor_piece(n.most) == 0) return call.pass(Reason::no_room);
 
     auto& [from, to, problem] = sides;
@@ -152,7 +155,7 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
         return &d;
     }
     const Plan& plan = s.neighbor_plan(d, problem);
-    s.last(operation) = {.decision = &d, .plan = &plan};
+    s.last(operation) = {.decision = &d, .root = 0, .plan = &plan};
     s.group().run(plan, from.bytes, to.bytes, nullptr);
     if (!to.packed) unpack_all(to.blocks, to.places, to.bytes);
     return &d;
@@ -187,7 +190,7 @@ template <class SendAs>
 const Decision* regular(Call& call, Operation operation, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, SendAs&& send_as) {
     Serving* const s = call.serving();
-    const Neighborhood* const n = neighborhood(call, s);
+    const Neighborhood* const n = neighborhood(call, s, operation);
     if (!n) return nullptr;
     LastCall& last = s->last(operation);
     if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
@@ -220,7 +223,7 @@ template <class C, class D>
 const Decision* neighbor_allgatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                                     void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type) {
     Serving* const s = call.serving();
-    const Neighborhood* const n = neighborhood(call, s);
+    const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_allgather);
     if (!n) return nullptr;
     auto& [from, to, problem] = sides();
     if (!own_block_of(n->targets, send, send_count, send_type, from) ||
@@ -235,7 +238,7 @@ template <class C, class D, class Types>
 const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
     Serving* const s = call.serving();
-    const Neighborhood* const n = neighborhood(call, s);
+    const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_alltoallv);
     if (!n) return nullptr;
     auto& [from, to, problem] = sides();
     if (!blocks_of(n->targets, send, send_counts, send_displacements, send_types, from) ||

@@ -103,6 +103,9 @@ public:
     // allgatherv with these lengths: a program may have ever new ones, and what was made for
     // others gives way.
     const Decision& decide(const std::vector<std::size_t>& blocks);
+    // No rank knows the lengths of others, so that nothing may depend on them: of gatherv, scatterv,
+    // alltoallv and neighborhoods.
+    const Decision& decide_blindly(Operation, int root = 0);
 
     void run(const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (!d.remote) [[likely]] shared_->group.run(d.plan, input, output, combiner);

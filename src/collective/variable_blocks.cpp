@@ -93,16 +93,6 @@ bool same_arrays(const LastCall& last, const C* counts, const D* displacements, 
     return true;
 }
 
-// gatherv and scatterv: no rank but the root knows the lengths, so that nothing may depend on
-// them.
-const Decision& decide_blindly(Serving& s, Operation operation, int root) {
-    LastCall& last = s.last(operation);
-    if (last.decision && last.root == root) return *last.decision;
-    const Decision& d = s.decide({.operation = operation, .root = root});
-    last = {.decision = &d, .root = root};
-    return d;
-}
-
 Problem rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
     Problem p;
     p.operation = operation;
@@ -180,6 +170,8 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    const Decision& d = s->decide_blindly(Operation::gatherv, root);
+    if (!d.algorithm) return call.pass(d.reason);
     Elements own;
     BlockList list;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
@@ -187,8 +179,6 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (is_root && !in_place &&
         (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(send, own_place(list, root, receive)))))
         return call.pass(Reason::arguments);
-    const Decision& d = decide_blindly(*s, Operation::gatherv, root);
-    if (!d.algorithm) return call.pass(d.reason);
     if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
@@ -220,6 +210,8 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    const Decision& d = s->decide_blindly(Operation::scatterv, root);
+    if (!d.algorithm) return call.pass(d.reason);
     Elements own;
     BlockList list;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
@@ -227,8 +219,6 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (is_root && !in_place &&
         (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(receive, own_place(list, root, send)))))
         return call.pass(Reason::arguments);
-    const Decision& d = decide_blindly(*s, Operation::scatterv, root);
-    if (!d.algorithm) return call.pass(d.reason);
     if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
