@@ -135,7 +135,7 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     // No rank knows the lengths of others: nothing may depend on them.
     const Decision& d = s.decide({.operation = operation});
     if (!d.algorithm) return call.pass(d.reason);
-    if (!s.group().single_copy() && s.group().neighbor_piece(n.most) == 0) return call.pass(Reason::no_room);
+    if (!s.group().single_copy() && s.group().piece_of_each(n.most) == 0) return call.pass(Reason::no_room);
 
     auto& [from, to, problem] = sides;
     const Trim trim{s.workspace};
