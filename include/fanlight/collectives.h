@@ -326,6 +326,11 @@ FANLIGHT_API int fanlight_neighbor_alltoallv_init(const void *sendbuf, const int
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
     MPI_Request *request);
 
+FANLIGHT_API int fanlight_neighbor_alltoallw_init(const void *sendbuf, const int sendcounts[],
+    const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+    const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+    MPI_Comm comm, MPI_Info info, MPI_Request *request);
+
 #endif
 
 // ---- the same with large counts -----------------------------------------------------------
@@ -569,6 +574,11 @@ FANLIGHT_API int fanlight_neighbor_alltoallv_init_c(const void *sendbuf,
     const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
     const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
     MPI_Info info, MPI_Request *request);
+
+FANLIGHT_API int fanlight_neighbor_alltoallw_init_c(const void *sendbuf,
+    const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+    void *recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+    const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request *request);
 
 #endif
 

@@ -37,7 +37,10 @@ def served_share(rows: list[dict]) -> float:
 
 
 def _who(row: dict) -> str:
-    return row["algorithm"] if row["by"] == "fanlight" else f"MPI: {row['reason'] or 'not served'}"
+    if row["by"] != "fanlight":
+        return f"MPI: {row['reason'] or 'not served'}"
+    transport = row.get("transport", "shared")
+    return row["algorithm"] + (f" over {transport}" if transport != "shared" else "")
 
 
 def show(report: dict, console: Console):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/pieces.h"
+
 namespace fanlight {
 
 namespace {
@@ -12,19 +14,15 @@ constexpr int at_once = 4;
 
 bool is_own(const Edge& e) { return e.from == e.to; }
 
-struct PutEdge {
-    const Edge* edge;
-    int turn;  // edges between the same two ranks take turns, `at_once` of them at a time
-};
-
+// Edges between the same two ranks take turns, `at_once` of them at a time.
 std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
     std::vector<PutEdge> result;
     for (const Edge& e : problem.edges) {
         if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem.parameters))) continue;
         const auto before = std::count_if(result.begin(), result.end(), [&](const PutEdge& p) {
-            return p.edge->from == e.from && p.edge->to == e.to;
+            return p.edge.from == e.from && p.edge.to == e.to;
         });
-        result.push_back({&e, static_cast<int>(before) / at_once});
+        result.push_back({e, static_cast<int>(before) / at_once});
     }
     return result;
 }
@@ -37,25 +35,7 @@ void copy_own_edges(Builder& b, const Problem& problem) {
 }
 
 void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
-    const std::vector<PutEdge> all = in_turns(problem, is_read);
-    const std::size_t piece = problem.parameters.piece;
-    int turns = 0;
-    for (const PutEdge& p : all) turns = std::max(turns, p.turn + 1);
-    for (int turn = 0; turn < turns; ++turn)
-        for (std::size_t begin = 0, more = 1; more; begin += piece) {
-            const auto for_each = [&](bool from_here, auto&& step) {
-                for (const PutEdge& p : all) {
-                    if (p.turn != turn || (p.edge->from == problem.rank) != from_here || p.edge->bytes <= begin) continue;
-                    const std::size_t left = p.edge->bytes - begin;
-                    step(*p.edge, piece ? std::min(piece, left) : left);
-                    more |= piece && left > piece;
-                }
-            };
-            more = 0;
-            for_each(true, [&](const Edge& e, std::size_t bytes) { b.put(e.to, input(e.sent + begin), unknown(), bytes); });
-            for_each(false, [&](const Edge& e, std::size_t bytes) { b.arrive(e.from, output(e.taken + begin), bytes); });
-            b.next_round();
-        }
+    put_in_pieces(b, problem, in_turns(problem, is_read));
 }
 
 bool edge_is_read(const Edge& e, const Parameters& parameters) {

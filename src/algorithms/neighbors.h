@@ -11,8 +11,7 @@ namespace fanlight {
 // Those from a rank to itself.
 void copy_own_edges(Builder&, const Problem&);
 
-// What is put: all blocks, or those alone that are not read.  In the first round the first piece
-// (Parameters::piece; 0: the whole) of each, the next ones in the rounds behind.
+// What is put, in pieces (pieces.h): all blocks, or those alone that are not read.
 void put_edges(Builder&, const Problem&, bool (*is_read)(const Edge&, const Parameters&) = nullptr);
 
 // What is read: one offer of all such blocks, from the first to the last, and a get for each.

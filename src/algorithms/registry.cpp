@@ -12,7 +12,7 @@ namespace {
 
 // What a row may name, each in a space of its own.
 namespace property {
-enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8 };
+enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16 };
 }
 namespace parameter {
 enum Index : unsigned {
@@ -76,7 +76,7 @@ std::vector<Algorithm> make_catalogue() {
         const auto has = [&](unsigned property) { return (row.properties & property) != 0; };
         result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
                           has(property::even), has(property::commutative),
-                          has(property::pipelined), parameters_of(row), row.description, row.paper});
+                          has(property::pipelined), has(property::piecewise), parameters_of(row), row.description, row.paper});
     }
     return result;
 }

@@ -14,11 +14,11 @@ Serving* Call::starting() {
 }
 
 void Call::record(const Decision& decision) const {
-    report::call(operation_, decision.bytes, decision.algorithm->name.data(), Reason::none, report::now_ns() - started_);
+    report::call(operation_, decision.bytes, decision.algorithm->name.data(), to_string(decision.transport).data(), Reason::none, report::now_ns() - started_);
 }
 
 void Call::record(std::size_t bytes) const {
-    report::call(operation_, bytes, "", reason_, report::now_ns() - started_);
+    report::call(operation_, bytes, "", "", reason_, report::now_ns() - started_);
 }
 
 int Call::out_of_step(const OutOfStep& e) const {

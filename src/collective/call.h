@@ -58,25 +58,32 @@ public:
         const Datatype* const d = significant ? datatype(handle) : nullptr;
         return d ? persistent_->kept(d)->handle : handle;
     }
+    template <class T>
+    std::vector<T> kept_of_each(const T* list, bool significant) {
+        if (!significant) return {};
+        return {list, list + persistent_->serving->size};
+    }
     template <class Count>
-    std::vector<Count> kept_of_neighbors(const Count* list, bool targets) {
-        const Neighborhood& n = *persistent_->serving->neighborhood;
-        return {list, list + (targets ? n.targets : n.sources).size()};
+    std::vector<MPI_Datatype> kept_of_each(const MPI_Datatype* list, const Count* counts, bool significant) {
+        std::vector<MPI_Datatype> all = kept_of_each(list, significant);
+        for (std::size_t r = 0; r < all.size(); ++r) all[r] = kept(all[r], counts[r] > 0);
+        return all;
     }
     template <class T>
-    std::vector<T> kept(const T* of_each_rank, bool significant) {
-        if (!significant) return {};
-        return {of_each_rank, of_each_rank + persistent_->serving->size};
+    std::vector<T> kept_of_neighbors(const T* list, bool targets) {
+        return {list, list + neighbors(targets).size()};
     }
     template <class Count>
-    std::vector<MPI_Datatype> kept_types(const MPI_Datatype* of_each_rank, const Count* counts, bool significant) {
-        std::vector<MPI_Datatype> all = kept(of_each_rank, significant);
-        for (std::size_t r = 0; r < all.size(); ++r) all[r] = kept(all[r], counts[r] > 0);
+    std::vector<MPI_Datatype> kept_of_neighbors(const MPI_Datatype* list, const Count* counts, bool targets) {
+        std::vector<MPI_Datatype> all = kept_of_neighbors(list, targets);
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = kept(all[i], neighbors(targets)[i] != Neighborhood::nobody && counts[i] > 0);
         return all;
     }
     bool is_rank(int root) const { return persistent_->serving->rank == root; }
     // Where packed copies lie until the operation is over.
     Workspace& workspace(Serving& s) { return begun_ ? begun_->workspace : s.workspace; }
+    // An operator of the program's for that.
+    void uses(MPI_Op op) { begun_->uses(op); }
     // For what is done when it is over.
     const Datatype* kept(const Datatype* d) { return begun_ && request_ ? begun_->kept(d) : d; }
 
@@ -98,7 +105,7 @@ public:
 
     // gatherv, scatterv, alltoallv, whose lengths not all ranks know: only the operation that is
     // started has their plan.
-    static bool can_start(Serving& s, const Decision& d) { return s.group().single_copy() && d.parameters.piece == 0; }
+    static bool can_start(Serving& s, const Decision& d) { return s.group().plans_whole(*d.algorithm, d.parameters); }
     template <class Finish>
     void run_rooted_v(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
         if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
@@ -141,6 +148,10 @@ public:
     }
 
 private:
+    const std::vector<int>& neighbors(bool targets) const {
+        const Neighborhood& n = *persistent_->serving->neighborhood;
+        return targets ? n.targets : n.sources;
+    }
     Serving* starting();
     void begin(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
         std::exchange(begun_, nullptr)->begin(plan, input, output, combiner, request_);

@@ -46,6 +46,7 @@ public:
     Reason reason() const { return reason_; }
     int size() const { return size_; }
     bool served() const { return serving_ != nullptr; }
+    bool starts_with(const Serving& s) const { return starting_.get() == &s; }
     // A number that grows with each communicator that this process comes to serve.
     std::uint64_t served_since() const { return served_since_; }
     void end_serving();

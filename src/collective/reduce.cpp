@@ -66,6 +66,38 @@ bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype h
     return true;
 }
 
+// Started, with an operator that others than the program's own threads must not call, nor
+// MPI_Reduce_local: a rank that is inside of MPI_Recv could not go on for its peers.  So the operands
+// alone are exchanged, which needs no operator, and each rank combines them when all are there.
+const Decision* combined_at_the_end(Call& call, Serving& s, Operation operation, const void* input, void* receive,
+                                    MPI_Count count, int root, const Reduction& r) {
+    // Each rank combines all, so that a long vector is better in parts.  The function may look at
+    // its datatype, of which the program may free its own.
+    constexpr std::size_t longest = std::size_t{64} << 10;
+    const std::size_t bytes = static_cast<std::size_t>(count) * r.element;
+    if (!r.datatype->named() || bytes > longest) return call.pass(Reason::own_thread);
+    const Operation exchange = operation == Operation::reduce                 ? Operation::gather
+                               : operation == Operation::reduce_scatter_block ? Operation::alltoall
+                                                                              : Operation::allgather;
+    const Decision& d = s.decide({.operation = exchange, .root = root, .bytes = bytes});
+    if (!d.algorithm) return call.pass(d.reason);
+    const bool receives = operation != Operation::reduce || s.rank == root;
+    const int operands = !receives                          ? 0
+                         : operation == Operation::scan   ? s.rank + 1
+                         : operation == Operation::exscan ? s.rank
+                                                          : s.size;
+    std::byte* const all = receives ? call.workspace(s).get(Workspace::output, bytes * static_cast<std::size_t>(s.size)) : nullptr;
+    if (!r.named) call.uses(r.local.op);
+    call.run(s, d, input, all, nullptr, [=] {
+        if (operands == 0) return;
+        const Combiner combiner = r.combiner();
+        std::byte* sum = all;
+        for (int i = 1; i < operands; ++i, sum += bytes) combiner.apply(sum, sum + bytes, sum + bytes, bytes, combiner.context);
+        std::memcpy(receive, sum, bytes);
+    });
+    return &d;
+}
+
 // reduce (with a root), and the operations without one (root 0).
 const Decision* reduction(Call& call, Operation operation, const void* send, void* receive, MPI_Count count,
                           MPI_Datatype handle, MPI_Op op, int root) {
@@ -100,8 +132,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
         if (!in_place && address_missing(send, r)) return call.pass(Reason::arguments);
     }
 
-    // Others than the program's own threads must not call its operator, nor MPI_Reduce_local.
-    if (call.starts() && !r.apply) return call.pass(Reason::own_thread);
+    if (call.starts() && !r.apply) return combined_at_the_end(call, *s, operation, in_place ? receive : send, receive, count, root, r);
     const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
     const std::size_t bytes = buffers.bytes(count);
     const MPI_Count input_count = operation == Operation::reduce_scatter_block ? count * s->size : count;

@@ -32,7 +32,7 @@ std::size_t class_begin(int c) { return c == 0 ? 0 : std::size_t{1} << 2 * (c - 
 std::size_t class_end(int c) { return c == 0 ? 0 : (std::size_t{1} << 2 * c) - 1; }
 
 struct Row {
-    std::string operation, algorithm, reason;
+    std::string operation, algorithm, transport, reason;
     int size_class = 0;
     friend auto operator<=>(const Row&, const Row&) = default;
 };
@@ -44,6 +44,7 @@ struct Sums {
 struct Key {
     const char* operation;
     const char* algorithm;
+    const char* transport;
     Reason reason;
     int size_class;
     friend auto operator<=>(const Key&, const Key&) = default;
@@ -76,7 +77,7 @@ std::string own_lines() {
     out.precision(17);
     const std::scoped_lock lock(book().mutex);
     for (const auto& [key, count] : book().calls)
-        out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << to_string(key.reason) << '\t'
+        out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << key.transport << '\t' << to_string(key.reason) << '\t'
             << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
             << static_cast<double>(count.ns) * 1e-9 << '\n';
     for (const auto& [key, count] : book().communicators)
@@ -107,11 +108,11 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.seconds = std::max(whole.seconds, std::stod(f[1]));
         } else if (f[0] == "communicator" && f.size() == 4) {
             whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
-        } else if (f[0] == "call" && f.size() == 8) {
-            Sums& s = whole.calls[{f[1], f[2], f[3], std::stoi(f[4])}];
-            s.calls += std::stoull(f[5]);
-            s.bytes += std::stoull(f[6]);
-            const double seconds = std::stod(f[7]);
+        } else if (f[0] == "call" && f.size() == 9) {
+            Sums& s = whole.calls[{f[1], f[2], f[3], f[4], std::stoi(f[5])}];
+            s.calls += std::stoull(f[6]);
+            s.bytes += std::stoull(f[7]);
+            const double seconds = std::stod(f[8]);
             s.seconds += seconds;
             s.seconds_max = std::max(s.seconds_max, seconds);
         }
@@ -177,7 +178,7 @@ std::string json(const Whole& whole) {
         out << comma << "  {\"operation\": " << quoted(row.operation) << ", \"bytes_from\": " << class_begin(row.size_class)
             << ", \"bytes_to\": " << class_end(row.size_class) << ", \"by\": "
             << (row.algorithm.empty() ? "\"mpi\"" : "\"fanlight\"") << ", \"algorithm\": " << quoted(row.algorithm)
-            << ", \"reason\": " << quoted(row.reason) << ", \"calls\": " << sums.calls << ", \"bytes\": " << sums.bytes
+            << ", \"transport\": " << quoted(row.transport) << ", \"reason\": " << quoted(row.reason) << ", \"calls\": " << sums.calls << ", \"bytes\": " << sums.bytes
             << ", \"seconds\": " << sums.seconds << ", \"seconds_max\": " << sums.seconds_max << "}";
         comma = ",\n";
     }
@@ -192,7 +193,7 @@ std::string table(const Whole& whole) {
                   "us per call", "by");
     out += line;
     for (const auto& [row, sums] : whole.calls) {
-        const std::string by = row.algorithm.empty() ? "MPI: " + row.reason : row.algorithm;
+        const std::string by = row.algorithm.empty() ? "MPI: " + row.reason : row.algorithm + " over " + row.transport;
         std::snprintf(line, sizeof line, "  %-22s %12zu %12llu %12.4f %14.2f  %s\n", row.operation.c_str(),
                       class_begin(row.size_class), static_cast<unsigned long long>(sums.calls), sums.seconds,
                       sums.calls ? sums.seconds / static_cast<double>(sums.calls) * 1e6 : 0, by.c_str());
@@ -239,9 +240,9 @@ std::int64_t now_ns() {
     return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
 }
 
-void call(const char* operation, std::size_t bytes, const char* algorithm, Reason reason, std::int64_t ns) {
+void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns) {
     const std::scoped_lock lock(book().mutex);
-    Count& count = book().calls[{operation, algorithm, reason, class_of(bytes)}];
+    Count& count = book().calls[{operation, algorithm, transport, reason, class_of(bytes)}];
     ++count.calls;
     count.bytes += bytes;
     count.ns += ns;

@@ -1,13 +1,14 @@
 // The report of calls (FANLIGHT_REPORT): for each operation and class of sizes the calls, bytes
-// and time, which algorithm of Fanlight's served them, or why the MPI library did.
+// and time, which algorithm of Fanlight's served them, over which transport, or why the MPI library did.
 //
 // The file is JSON:
 //   {"fanlight_report": 1, "mpi": "...", "ranks": 4, "seconds": 12.5,
 //    "communicators": [{"ranks": 4, "count": 2, "served": true, "reason": ""}],
 //    "calls": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 255,
-//               "by": "fanlight", "algorithm": "all-read-all", "reason": "",
+//               "by": "fanlight", "algorithm": "all-read-all", "transport": "shared", "reason": "",
 //               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}]}
-// `by` is "fanlight" or "mpi" (then `reason` says why).  A class is of the bytes of one call on
+// `by` is "fanlight" or "mpi" (then `reason` says why).  On several nodes `transport` is the one
+// between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
 // its start to MPI_Finalize.
@@ -31,8 +32,8 @@ inline bool on() {
 }
 
 std::int64_t now_ns();
-// `algorithm` or `reason` is empty; both live for ever.
-void call(const char* operation, std::size_t bytes, const char* algorithm, Reason reason, std::int64_t ns);
+// `algorithm` and `transport`, or `reason`, are empty; all live for ever.
+void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns);
 // A communicator ended, or lives at MPI_Finalize.
 void communicator(int ranks, Reason reason);
 

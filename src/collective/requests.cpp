@@ -16,24 +16,57 @@
 
 namespace fanlight {
 
-Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) { ++serving->under_way; }
-
-Started::~Started() {
-    for (MPI_Datatype& d : datatypes_) mpi().Type_free(&d);
-    --serving->under_way;
-}
-
-const Datatype* Started::kept(const Datatype* d) {
-    if (d->named()) return d;
-    MPI_Datatype copy = MPI_DATATYPE_NULL;
-    mpi().Type_dup(d->handle, &copy);
-    datatypes_.push_back(copy);
-    return datatype(copy);
-}
-
 namespace requests {
 
 std::atomic<int> count{0}, apart{0};
+
+namespace {
+
+// Of MPI_Op_create.  MPI has no function that makes a second handle of one.
+struct Operators {
+    struct Use {
+        int uses = 0;
+        bool freed = false;  // by the program
+    };
+    std::mutex mutex;
+    std::unordered_map<MPI_Op, Use> all;
+    std::atomic<bool> any{false};
+};
+Operators& operators() {
+    static Operators& o = *new Operators;
+    return o;
+}
+
+void use(MPI_Op op) {
+    const std::scoped_lock lock(operators().mutex);
+    ++operators().all[op].uses;
+    operators().any = true;
+}
+
+void release(MPI_Op op) {
+    bool freed;
+    {
+        const std::scoped_lock lock(operators().mutex);
+        const auto it = operators().all.find(op);
+        if (--it->second.uses > 0) return;
+        freed = it->second.freed;
+        operators().all.erase(it);
+        operators().any = !operators().all.empty();
+    }
+    if (freed) mpi().Op_free(&op);
+}
+
+}  // namespace
+
+bool kept(MPI_Op* op) {
+    if (!operators().any) return false;
+    const std::scoped_lock lock(operators().mutex);
+    const auto it = operators().all.find(*op);
+    if (it == operators().all.end()) return false;
+    it->second.freed = true;
+    *op = MPI_OP_NULL;
+    return true;
+}
 
 namespace {
 
@@ -44,8 +77,25 @@ UnderWay& under_way() {
 
 Started& started(Run& run) { return static_cast<Started&>(run); }
 
-// What MPI calls an empty status.
-extern "C" int fanlight_request_query(void*, MPI_Status* status) {
+// Those whose operations were out of step, by the numbers that the MPI library hands back to us.
+struct Failed {
+    std::mutex mutex;
+    std::unordered_set<const void*> numbers;
+    std::atomic<bool> any{false};
+};
+Failed& failed() {
+    static Failed& f = *new Failed;
+    return f;
+}
+bool is_failed(const void* number) {
+    if (!failed().any) return false;
+    const std::scoped_lock lock(failed().mutex);
+    return failed().numbers.contains(number);
+}
+
+// What MPI calls an empty status, but for those.
+extern "C" int fanlight_request_query(void* number, MPI_Status* status) {
+    if (is_failed(number)) return MPI_ERR_OTHER;
     mpi().Status_set_elements(status, MPI_BYTE, 0);
     mpi().Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_ANY_SOURCE;
@@ -278,8 +328,32 @@ void finish_freed() {
 
 }  // namespace requests
 
+Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) { ++serving->under_way; }
+
+Started::~Started() {
+    for (Datatype& d : datatypes_) mpi().Type_free(&d.handle);
+    if (op_ != MPI_OP_NULL) requests::release(op_);
+    --serving->under_way;
+}
+
+// Not MPI_Type_dup: it would call the copy functions of the program's attributes.
+const Datatype* Started::kept(const Datatype* d) {
+    if (d->named()) return d;
+    Datatype& copy = datatypes_.emplace_back(*d);
+    mpi().Type_contiguous(1, d->handle, &copy.handle);
+    mpi().Type_commit(&copy.handle);
+    return &copy;
+}
+
+void Started::uses(MPI_Op op) {
+    if (op_ != MPI_OP_NULL) return;  // a persistent one, when it is started
+    requests::use(op_ = op);
+}
+
 void Started::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
-    if (mpi().Grequest_start(requests::fanlight_request_query, requests::fanlight_request_free, requests::fanlight_request_cancel, nullptr,
+    static std::atomic<std::uintptr_t> last{0};
+    number_ = reinterpret_cast<void*>(++last);
+    if (mpi().Grequest_start(requests::fanlight_request_query, requests::fanlight_request_free, requests::fanlight_request_cancel, number_,
                              &request) != MPI_SUCCESS)
         stop("MPI_Grequest_start failed");
     *handle = request;
@@ -293,9 +367,22 @@ void Started::go(const Plan& plan, const void* input, void* output, const Combin
 }
 
 void Started::complete() {
-    if (finish) finish();
+    if (out_of_step) [[unlikely]] raise();
+    else if (finish) finish();
     if (request != MPI_REQUEST_NULL) mpi().Grequest_complete(request);
     delete this;
+}
+
+void Started::raise() {
+    {
+        const std::scoped_lock lock(requests::failed().mutex);
+        requests::failed().numbers.insert(number_);
+        requests::failed().any = true;
+    }
+    say(serving->group().why_out_of_step());
+    // Its handle may be another one's by now.
+    const Communicator* const known = communicators::find(serving->comm());
+    mpi().Comm_call_errhandler(known && known->starts_with(*serving) ? serving->comm() : MPI_COMM_WORLD, MPI_ERR_OTHER);
 }
 
 void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
@@ -375,6 +462,7 @@ void Persistent::hand_over() {
 }
 
 void Persistent::complete() {
+    if (out_of_step) [[unlikely]] stop(group_.why_out_of_step());  // a receive has no error of ours
     if (finish) finish();
     complete_request();
 }

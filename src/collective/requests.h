@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -37,6 +38,8 @@ struct Started : Run {
     // The same datatype under a handle of our own: the program may free its own while the
     // operation that uses it is under way.
     const Datatype* kept(const Datatype*);
+    // The same of an operator.
+    void uses(MPI_Op);
 
     std::shared_ptr<Serving> serving;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
@@ -49,7 +52,11 @@ protected:
     void go(const Plan&, const void* input, void* output, const Combiner*);
 
 private:
-    std::vector<MPI_Datatype> datatypes_;
+    void raise();
+
+    std::deque<Datatype> datatypes_;
+    MPI_Op op_ = MPI_OP_NULL;
+    void* number_ = nullptr;  // what the request is known by in its callbacks
 };
 
 class Call;
@@ -137,6 +144,8 @@ int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, i
 
 // MPI_Request_free: an active operation goes on, and nobody is told of its end.
 void freed(MPI_Request);
+// MPI_Op_free: true where something that is under way uses it, after which it is freed.
+bool kept(MPI_Op*);
 // At MPI_Finalize: others may wait for this rank's part in what it has freed.
 void finish_freed();
 

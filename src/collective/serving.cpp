@@ -217,6 +217,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
         return;
     }
     decision.parameters = problem.parameters = choice.parameters;
+    decision.transport = transport;
     const bool lanes = choice.lanes && !choice.flat && transport == Transport::message;
     const bool composed = lanes || (situation.composed && !choice.flat);
     try {

@@ -28,6 +28,7 @@ namespace fanlight {
 struct Decision {
     const Algorithm* algorithm = nullptr;  // null: the MPI library
     Parameters parameters;
+    Transport transport = Transport::shared;  // on several nodes: between them
     Plan plan;                             // in shared memory; empty where lengths are not known
     RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
     RemotePlan remote_plan;
@@ -123,6 +124,7 @@ public:
 
     // Of a communicator of one node.
     Group& group() { return shared_->group; }
+    MPI_Comm comm() const { return comm_; }
     bool on_one_node() const { return map_.nodes() == 1; }
 
     LastCall& last(Operation operation) { return last_[static_cast<std::size_t>(operation)]; }

@@ -15,7 +15,7 @@ void Group::prepare(Run& run, const Plan& plan, const void* input, void* output,
         sequence_ = number(part.schedule, sequence_) + numbers(part.schedule) * part.repeat;
     run.end_ = sequence_;
     run.part_ = run.repeated_ = run.step_ = 0;
-    run.read_by_others_ = run.finished = false;
+    run.read_by_others_ = run.finished = run.out_of_step = false;
 }
 
 void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
@@ -23,8 +23,26 @@ void Group::start(Run& run, const Plan& plan, const void* input, void* output, c
     runs_.push_back(&run);
 }
 
+// Also in a thread that nobody listens to: what is wrong is said by the operations' ends.
+template <class Act>
+void Group::unless_out_of_step(Act&& act) {
+    if (out_of_step_.empty()) {
+        try {
+            for (Run* run : runs_) act(*run);
+            return;
+        } catch (const OutOfStep&) {
+        }
+    }
+    for (Run* run : runs_)
+        if (!run->finished) run->finished = run->out_of_step = true;
+}
+
+void Group::compare_under_way() {
+    unless_out_of_step([this](const Run& run) { compare_calls(run.taken_); });
+}
+
 bool Group::advance() {
-    for (Run* run : runs_) advance(*run);
+    unless_out_of_step([this](Run& run) { advance(run); });
     std::erase_if(runs_, [](const Run* run) { return run->finished; });
     return !runs_.empty();
 }
@@ -38,6 +56,7 @@ void Group::advance(Run& run) {
         if (!run.read_by_others_) {
             if (run.step_ == 0) {
                 if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return;
+                write_down(run.taken_, run.plan_->called);
                 if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
             }
             if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, name},

@@ -50,7 +50,9 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
     options_.single_copy = single_copy_;
     options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
-    waiter_.also_look([this] { compare_calls(); });
+    waiter_.also_look([this] {
+        if (doing_ != nothing) compare_calls(doing_);
+    });
 }
 
 Group::~Group() = default;
@@ -181,21 +183,39 @@ std::size_t whole_lines(std::size_t bytes) { return bytes / 64 * 64; }
 
 }  // namespace
 
-std::size_t Group::neighbor_piece(std::size_t most) const {
+// Each has as many slots in the staging as cells.
+std::size_t Group::piece_of_each(std::size_t most) const {
     return whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1) / static_cast<std::size_t>(lanes_.depth()));
 }
 
 void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, std::size_t most, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_;
-    // Where what is long is copied once, the rest of all edges finds room as it is.
+    const std::size_t piece = piece_of_each(most);
     if (single_copy_) {
-        options.single_copy_from = std::min(options.single_copy_from, whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1)));
+        // The rest of all blocks finds room as it is.
+        const std::size_t room = p.parameters.piece ? piece : whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1));
+        options.single_copy_from = std::min(options.single_copy_from, room);
     } else {
-        const std::size_t piece = neighbor_piece(most), asked = p.parameters.piece ? p.parameters.piece : config().piece;
+        const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
         p.parameters.piece = asked ? std::min(asked, piece) : piece;
     }
-    plan_pieces(algorithm, p, {0, false}, options, plan);
+    plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), false}, options, plan);
+}
+
+std::size_t Group::most_blocks(Operation operation) const {
+    return operation == Operation::gatherv ? 1 : static_cast<std::size_t>(size_ - 1);
+}
+
+bool Group::plans_whole(const Algorithm& algorithm, const Parameters& parameters) const {
+    if (single_copy_) return parameters.piece == 0 || algorithm.piecewise;
+    // Shorter ones are mostly flags.
+    constexpr std::size_t shortest = 512;
+    return algorithm.piecewise && piece_of_each(most_blocks(algorithm.operation)) >= shortest;
+}
+
+void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
+    plan_neighbors(algorithm, problem, most_blocks(algorithm.operation), plan);
 }
 
 // --- running ---------------------------------------------------------------------------
@@ -293,7 +313,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter_, name};
     if (sequence_ == 0) meet();
-    write_down(plan.called);
+    write_down(doing_ = sequence_, plan.called);
     std::uint64_t sequence;
     lane_is_free(schedule, sequence_, sequence, wait);
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
@@ -307,25 +327,26 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
 
 // --- ranks that call different things --------------------------------------------------
 
-void Group::write_down(std::uint64_t what) {
-    SharedLanes::Called& mine = lanes_.called(rank_, sequence_);
-    doing_ = sequence_;
+void Group::write_down(std::uint64_t taken, std::uint64_t what) {
+    SharedLanes::Called& mine = lanes_.called(rank_, taken);
+    if (load(mine.taken) == taken + 1) return;
     store(mine.taken, 0);  // until `what` is there
     store(mine.what, what);
-    store(mine.taken, sequence_ + 1);
+    store(mine.taken, taken + 1);
 }
 
-// While it waits: whether another one is in this very operation by another call.
-void Group::compare_calls() {
+// Whether another one is in this very operation by another call.
+void Group::compare_calls(std::uint64_t taken) {
+    const SharedLanes::Called& mine = lanes_.called(rank_, taken);
+    if (load(mine.taken) != taken + 1) return;  // not begun
     for (int r = 0; r < size_; ++r) {
         if (load(lanes_.member(r).out_of_step))
             out_of_step("rank " + std::to_string(r) + " has found that the ranks of this communicator call different collectives");
-        const SharedLanes::Called& mine = lanes_.called(rank_, doing_);
-        const SharedLanes::Called& theirs = lanes_.called(r, doing_);
+        const SharedLanes::Called& theirs = lanes_.called(r, taken);
         // It may be writing the next one down there, between any two looks.
-        if (load(theirs.taken) != doing_ + 1) continue;
+        if (load(theirs.taken) != taken + 1) continue;
         const std::uint64_t what = load(theirs.what);
-        if (load(theirs.taken) != doing_ + 1 || what == load(mine.what)) continue;
+        if (load(theirs.taken) != taken + 1 || what == load(mine.what)) continue;
         out_of_step("rank " + std::to_string(r) + " calls " + call_text(what) + " where rank " + std::to_string(rank_) +
                     " calls " + call_text(load(mine.what)));
     }
@@ -340,7 +361,6 @@ void Group::wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_
 
 void Group::out_of_step(const std::string& message) {
     store(lanes_.member(rank_).out_of_step, 1);
-    if (!runs_.empty()) waiter_.fail(message);  // in a thread of ours, or in some call of the program's
     throw OutOfStep(out_of_step_ = message);
 }
 
@@ -381,12 +401,6 @@ void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, con
     Plan pieces;
     plan_pieces(algorithm, p, {told[1], told[2] != 0}, options_, pieces);
     run(pieces, input, output, nullptr);
-}
-
-void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
-    BindOptions options = options_;
-    options.single_copy_from = std::min(options.single_copy_from, lanes_.staging_bytes() / static_cast<std::size_t>(size_) / 64 * 64);
-    plan_pieces(algorithm, problem, {std::max<std::size_t>(length_of(problem), 1), false}, options, plan);
 }
 
 // --- alltoallv -------------------------------------------------------------------------

@@ -79,16 +79,17 @@ public:
     // piece.  The plan is kept for the next call with the same lists.
     void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
 
-    // gatherv, scatterv, alltoallv in one operation, whatever the lengths that this rank does not
-    // know: what is long is copied once, and the rest finds room.  Only where single_copy(), and
-    // without pieces of a wanted length.
+    // One operation, whatever the lengths that this rank does not know, so that there is nothing to
+    // agree on: what is long is copied once, or else put in pieces that are rounds of the operation
+    // (Algorithm::piecewise).  Which of both, and how long the pieces are, follows from the most
+    // blocks that a rank has for others, or from them.
+    //
+    // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
+    bool plans_whole(const Algorithm&, const Parameters&) const;
     void plan_whole(const Algorithm&, const Problem&, Plan&) const;
-    // A neighborhood's, whose rank knows its own edges alone; `most` are those of the rank that has
-    // the most, those that come to it and those that leave it counted apart.  What is copied once,
-    // and how long the pieces of the rest are, follows from `most`, and all pieces are one operation,
-    // so that there is nothing to agree on.  A piece of no bytes: no room for so many edges without
-    // single copy.
-    std::size_t neighbor_piece(std::size_t most) const;
+    // A neighborhood's, whose rank knows its own edges alone.  A piece of no bytes: no room for so
+    // many edges without single copy.
+    std::size_t piece_of_each(std::size_t most) const;
     void plan_neighbors(const Algorithm&, const Problem&, std::size_t most, Plan&) const;
 
     // Several operations under way at once, each advanced a little at every call: a group runs
@@ -97,8 +98,12 @@ public:
     //   while (!run.finished) group.advance();            // all that are under way
     // Returns without having begun; the plan and the buffers live until it is finished.
     void start(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
-    // False when nothing is under way any more.
+    // False when nothing is under way any more.  When the ranks are found to be out of step all that
+    // is under way, and what is started later, ends so (Run::out_of_step).
     bool advance();
+    // Now and then: whether all call the same.
+    void compare_under_way();
+    const std::string& why_out_of_step() const { return out_of_step_; }
 
     // One operation at a time, which nobody advances but the one who asks for its end: true where
     // no other member waits for anything more of this one in it (Plan::tells_first, and its lane
@@ -107,7 +112,10 @@ public:
     bool look(Run&);    // whether it is finished now
     void finish(Run&);  // waits for that
     // One that has begun becomes one of those that advance() advances.
-    void adopt(Run& run) { runs_.push_back(&run); }
+    void adopt(Run& run) {
+        doing_ = nothing;
+        runs_.push_back(&run);
+    }
 
     Waiter& waiter() { return waiter_; }
 
@@ -127,11 +135,12 @@ private:
         return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
     }
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
+    std::size_t most_blocks(Operation) const;
     void agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]);
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
-    void write_down(std::uint64_t called);
-    void compare_calls();
+    void write_down(std::uint64_t taken, std::uint64_t called);
+    void compare_calls(std::uint64_t taken);
     void meet();
 
     // The number that an operation has when those below `taken` are others', and how many it takes.
@@ -152,6 +161,8 @@ private:
     template <class Wait>
     bool rest(Run&, const Wait&);
     void tell_done();
+    template <class Act>
+    void unless_out_of_step(Act&&);
 
     enum class Way { read, write };
     // Where this process reaches what the peer calls `there`, in a mapped buffer.
@@ -176,7 +187,8 @@ private:
     Waiter waiter_;
     BindOptions options_;
     std::uint64_t sequence_ = 0;             // operations that were started
-    std::uint64_t doing_ = 0;                // before the last of them
+    static constexpr std::uint64_t nothing = UINT64_MAX;
+    std::uint64_t doing_ = nothing;          // before the last of them, which this member waits for in place
     std::string out_of_step_;                // why none is run any more
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked

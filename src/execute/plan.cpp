@@ -230,7 +230,8 @@ private:
     void put(const Step& s) {
         if (s.bit) return bit(BoundKind::set_bit, s, s.peer, rank_);
         const std::size_t j = puts_[s.peer]++;
-        if (j + 1 >= std::size_t{1} << name_bits) throw std::logic_error("more puts to one rank than flags can name");
+        // The lane's next operation has a number that is larger by the lanes.
+        if (j >= lanes_.lanes() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
         b.cell = lanes_.put_cell(rank_, s.peer, j);

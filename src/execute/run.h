@@ -29,6 +29,7 @@ class Group;
 
 struct Run {
     bool finished = false;
+    bool out_of_step = false;  // so it was finished; its result is worth nothing
     int waits_for = -1;  // the member that it looked at last, in vain
 
 private:

@@ -103,7 +103,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
     std::byte* const staging = lanes_.staging(sequence, rank_);
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
     const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
-    const auto taken = [&](std::uint64_t messages) { return (sequence << 18) + messages; };
+    const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
     const Operands apply{combiner};
 
     for (; next < end; ++next) {

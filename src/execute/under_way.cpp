@@ -12,6 +12,8 @@ namespace {
 constexpr auto look_every = std::chrono::milliseconds(1);
 // ... while nobody but the helper advances anything.
 constexpr auto advance_every = std::chrono::microseconds(100);
+// ... and compares what the ranks call.
+constexpr unsigned looks_per_comparison = 200;
 // To wake the helper costs a system call: it goes on looking for a while.
 constexpr int looks_before_sleep = 100;
 }  // namespace
@@ -75,6 +77,7 @@ Run* UnderWay::poll() {
 void UnderWay::help() {
     std::uint64_t seen = 0;
     int idle = 0;
+    unsigned looks = 0;
     bool alone = false;
     while (!ended_) {
         if (alone) std::this_thread::sleep_for(advance_every);
@@ -96,6 +99,10 @@ void UnderWay::help() {
             advance();
         }
         seen = polls;
+        if (++looks % looks_per_comparison == 0) {
+            const std::scoped_lock lock(mutex_);
+            for (Group* group : groups_) group->compare_under_way();
+        }
     }
 }
 

@@ -186,7 +186,7 @@ void UnknownLengths::read(const Message& m) {
 void UnknownLengths::exchange(const void* block, std::size_t bytes) {
     if (!group_.out_of_step_.empty()) [[unlikely]] throw OutOfStep(group_.out_of_step_);
     if (group_.sequence_ == 0) group_.meet();
-    group_.write_down(called_);
+    group_.write_down(group_.doing_ = group_.sequence_, called_);
     group_.lane_is_free(inline_, group_.sequence_, sequence_, ToTheEnd{group_.waiter_, name_.c_str()});
     staged_ = 0;
     may_stage_ = false;

@@ -100,6 +100,25 @@ void each(void (*act)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*
     act(count, requests_of(count, all).data());
 }
 
+bool kept(MPI_Fint* f) {
+#if defined(OPEN_MPI)
+    MPI_Op c = op(f);
+    if (!requests::kept(&c)) return false;
+    static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Op)>(find_in_mpi("PMPI_Op_c2f"));
+    *f = function(MPI_OP_NULL);
+#elif defined(FANLIGHT_STANDARD_ABI)
+    static const auto from_int = reinterpret_cast<MPI_Op (*)(int)>(find_in_mpi("PMPI_Op_fromint"));
+    static const auto to_int = reinterpret_cast<int (*)(MPI_Op)>(find_in_mpi("PMPI_Op_toint"));
+    if (!from_int || !to_int) missing("PMPI_Op_fromint");
+    MPI_Op c = from_int(*f);
+    if (!requests::kept(&c)) return false;
+    *f = to_int(MPI_OP_NULL);
+#else
+    if (!requests::kept(f)) return false;
+#endif
+    return true;
+}
+
 bool start(MPI_Fint count, const MPI_Fint* all, MPI_Fint* error) {
     const std::vector<MPI_Request> c = requests_of(count, all);
     int code;

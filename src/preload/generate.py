@@ -83,7 +83,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
@@ -156,13 +156,15 @@ def is_served(f, leave):
     if f.kind == "initialised":
         kept = "".join(f", {p.name} = call.kept({p.name}, {significant(f, p.name)})" for p in f.parameters
                        if p.type == "MPI_Datatype")
-        # Programs give back arrays of counts after the initialisation.
-        arrays = [p.name for p in f.parameters if p.type in ("const COUNT", "const DISPL")]
-        kept += "".join(f", {a} = call.kept_of_neighbors({a}, {str(a[0] == 's').lower()})" if f.neighbors else
-                        f", {a} = call.kept({a}, {significant(f, a)})" for a in arrays)
-        types = [p.name for p in f.parameters if p.type == "const MPI_Datatype"]
-        kept += "".join(f", {t} = call.kept_types({t}, {t.replace('types', 'counts')}, {significant(f, t)})" for t in types)
-        arrays += types
+        # Programs give back arrays after the initialisation.
+        arrays = [p.name for p in f.parameters if p.array]
+        for p in (p for p in f.parameters if p.array):
+            which = str(p.name[0] == "s").lower() if f.neighbors else significant(f, p.name)
+            of = "of_neighbors" if f.neighbors else "of_each"
+            if p.type == "const MPI_Datatype":
+                kept += f", {p.name} = call.kept_{of}({p.name}, {p.name.replace('types', 'counts')}, {which})"
+            else:
+                kept += f", {p.name} = call.kept_{of}({p.name}, {which})"
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]
@@ -232,7 +234,9 @@ def c_wrapper(f, large):
         lines.append("    if (fanlight::requests::start(*request)) return MPI_SUCCESS;")
     elif f.kind == "starts":
         lines.append(f"    if (int error; fanlight::requests::start({', '.join(arguments)}, error)) return error;")
-    if f.kind in FIRST or f.kind in ("waited", "starts"):
+    if f.kind == "kept":
+        lines.append("    if (fanlight::requests::kept(op)) return MPI_SUCCESS;")
+    if f.kind in FIRST or f.kind in ("waited", "starts", "kept"):
         lines += [f"    {FIRST.get(f.kind, '')}", f"    return next.get()({', '.join(arguments)});", "}"]
         return "\n".join(line for line in lines if line.strip())
     lines.append(call_object(f, "request"))
@@ -312,7 +316,9 @@ def fortran_wrapper(f, names_of):
     if f.kind == "starts":
         count = "*f_count" if f.has("count") else "1"
         lines.append(f"    if (fanlight::fortran::start({count}, {passed[-1]}, ierror)) return;")
-    if f.kind in FIRST or f.kind in ("waited", "starts"):
+    if f.kind == "kept":
+        lines.append("    if (fanlight::fortran::kept(f_op)) return void(*ierror = MPI_SUCCESS);")
+    if f.kind in FIRST or f.kind in ("waited", "starts", "kept"):
         first = FIRST.get(f.kind, "").replace("*request", "fanlight::fortran::request(f_request)")
         lines += [*([f"    {first}"] if first else []), f"    next.get()({', '.join(passed + ['ierror'])});"]
     else:
@@ -348,7 +354,7 @@ def wrappers(functions):
     parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "polled", "starts", "freed")]
+    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "polled", "starts", "freed", "kept")]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop", ""]
     return "\n\n".join(parts)
 

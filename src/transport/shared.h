@@ -79,12 +79,18 @@ inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_
 inline std::size_t bytes_of(std::uint64_t word) { return word >> where_bits; }
 
 // A flag names the operation, the message in it, and where the payload is.  The message's name is
-// its number and, over it, bits of what its operation is (execute/called.h): within an operation
-// all names of a cell differ as the numbers do.
+// the last bits of its number and, over them, bits of what its operation is (execute/called.h):
+// a cell's message is never looked for before the one that the cell had before was taken, so that
+// those two must differ and no others.
 constexpr int name_bits = 18;
 inline std::uint32_t message_name(std::uint32_t number, std::uint64_t called) {
-    return (number + 1) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - name_bits));
+    constexpr std::uint32_t last = (1u << name_bits) - 1;
+    return (number & last) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - name_bits));
 }
+// What a channel counts: the messages that were taken in this operation and, of the lane's
+// operations before, in others.
+constexpr int message_bits = 20;
+inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
 inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t name, Place place) {
     return ((sequence + 1) << name_bits | name) << 2 | static_cast<std::uint64_t>(place);
 }

@@ -187,9 +187,15 @@ static void allgatherv_any(Group& group, UnknownLengths& any, const Problem& p, 
 
 Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p) {
     const Problem known = problem_at(p, p.rank);
-    if (family_of(p.operation) != Family::neighbors) return group.plan(algorithm, known);
     Plan plan;
-    group.plan_neighbors(algorithm, known, most_edges(p), plan);
+    if (family_of(p.operation) == Family::neighbors) {
+        group.plan_neighbors(algorithm, known, most_edges(p), plan);
+    } else if (p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv) {
+        if (!group.plans_whole(algorithm, p.parameters)) throw std::invalid_argument("by rounds of more than one operation");
+        group.plan_whole(algorithm, known, plan);
+    } else {
+        group.plan(algorithm, known, plan);
+    }
     return plan;
 }
 

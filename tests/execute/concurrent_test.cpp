@@ -45,9 +45,7 @@ std::string mixed(Group& group, int calls, std::size_t at_once) {
         const Algorithm& a = algorithms()[same(static_cast<unsigned>(algorithms().size()))];
         const auto possible = problems(a, group.size(), {1, 15, 2049, 5001});
         const unsigned which = same(1000);
-        if (possible.empty() || a.operation == Operation::gatherv || a.operation == Operation::scatterv ||
-            a.operation == Operation::alltoallv || a.operation == Operation::allgatherv_any)
-            continue;
+        if (possible.empty() || a.operation == Operation::allgatherv_any) continue;
         Operands& u = all.emplace_back();
         u.problem = possible[which % possible.size()];
         u.problem.rank = group.rank();

@@ -109,12 +109,17 @@ OUT_OF_STEP = {
     "operation": "(barrier|allgather of 8 bytes) where rank . calls (barrier|allgather of 8 bytes)",
     "scatterv": "rank 0 sends 32 bytes where rank . expects 24 from it in scatterv",
     "gatherv": "rank . has 72 bytes where rank 0 expects at most 32 in gatherv",
+    "ilength": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
+    "igatherv": "rank . sends 72 bytes where rank 0 expects 32 from it in gatherv",
 }
 
 
 @parametrize("how", OUT_OF_STEP)
 def test_ranks_call_different_collectives(mpi, how, fanlight_only):
-    result = run(mpi, 3, f"out_of_step {how}", timeout=30).must_be_ok()
+    if how == "igatherv" and mpi is not MPICH:
+        pytest.skip("one MPI is enough")
+    settings = {"SINGLE_COPY": "off"} if how == "igatherv" else {}
+    result = run(mpi, 3, f"out_of_step {how}", settings, timeout=30).must_be_ok()
     assert "3 ranks got an error" in result.out, str(result)
     assert re.search(OUT_OF_STEP[how], result.err), str(result)
 

@@ -5,10 +5,22 @@
 
 static double in[40000], out[40000];
 
+// As a blocking one, but for what becomes of it.
+static int started(int error, MPI_Request *request) { return error ? error : MPI_Wait(request, MPI_STATUS_IGNORE); }
+
+static int right_call(const char *how, MPI_Comm comm) {
+    MPI_Request request;
+    return how[0] == 'i' ? started(MPI_Ibarrier(comm, &request), &request) : MPI_Barrier(comm);
+}
+
 static int wrong_call(const char *how, MPI_Comm comm) {
     const int odd = rank == 0;
     int counts[64], displacements[64];
     for (int i = 0; i < size; ++i) counts[i] = 4, displacements[i] = 4 * i;
+    MPI_Request request;
+    if (!strcmp(how, "ilength")) return started(MPI_Iallreduce(in, out, odd ? 1 : 2, MPI_DOUBLE, MPI_SUM, comm, &request), &request);
+    if (!strcmp(how, "igatherv"))
+        return started(MPI_Igatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm, &request), &request);
     if (!strcmp(how, "length")) return MPI_Allreduce(in, out, odd ? 1 : 2, MPI_DOUBLE, MPI_SUM, comm);
     if (!strcmp(how, "long")) return MPI_Bcast(in, odd ? 8 : 40000, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "root")) return MPI_Reduce(in, out, 1, MPI_DOUBLE, MPI_SUM, odd ? 0 : 1, comm);
@@ -22,6 +34,7 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    right_call("i", comm);  // after which the non-blocking ones are served as well
     for (int i = 0; i < 40; ++i) checked_allreduce(comm, i, 3);
     if (argc > 2) {  // the job is to end by itself
         wrong_call(argv[1], comm);
@@ -29,13 +42,16 @@ int main(int argc, char **argv) {
         sleep(20);
     }
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    // The request of a non-blocking one is no communicator's for the MPI library.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     int error = wrong_call(argv[1], comm);
     // A rank that needs nothing of the others has ended before they were there.
-    if (!error) error = MPI_Barrier(comm);
+    if (!error) error = right_call(argv[1], comm);
     int class = MPI_SUCCESS;
     MPI_Error_class(error, &class);
     REQUIRE(class == MPI_ERR_OTHER);
-    REQUIRE(MPI_Barrier(comm) != MPI_SUCCESS);
+    REQUIRE(right_call(argv[1], comm) != MPI_SUCCESS);
     int mine = 1, all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) printf("%d ranks got an error\n", all);

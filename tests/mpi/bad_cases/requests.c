@@ -192,15 +192,58 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type) {
     for (int i = 0; i < *n; ++i) ((int *)inout)[i] += ((int *)in)[i];
 }
 
+struct map {
+    unsigned a, b;
+};
+static struct map after(struct map left, struct map right) { return (struct map){left.a * right.a, left.a * right.b + left.b}; }
+static void compose(void *in, void *inout, int *n, MPI_Datatype *type) {
+    if (*type != MPI_2INT) MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < *n; ++i) ((struct map *)inout)[i] = after(((struct map *)in)[i], ((struct map *)inout)[i]);
+}
+static struct map map_of(int source, int i, int call) { return (struct map){2 * (unsigned)value(source, i, call) + 1, (unsigned)i + 3}; }
+static int composed(struct map got, int begin, int end, int i, int call) {
+    struct map all = map_of(begin, i, call);
+    for (int s = begin + 1; s < end; ++s) all = after(all, map_of(s, i, call));
+    return got.a == all.a && got.b == all.b;
+}
+
+// Operators of the program's, which may be freed while they are under way, while a rank is elsewhere.
 static void own_operator(void) {
     MPI_Op op;
+    int in[3] = {rank, 2, 3}, out[3] = {-1, -1, -1}, token = 0;
+    MPI_Request r[5];
     MPI_Op_create(add, 1, &op);
-    int in[3] = {rank, 2, 3}, out[3] = {-1, -1, -1};
-    MPI_Request request;
-    MPI_Iallreduce(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Iallreduce(in, out, 3, MPI_INT, op, MPI_COMM_WORLD, &r[0]);
+    if (rank == 0)
+        for (int s = 1; s < size; ++s) MPI_Recv(&token, 1, MPI_INT, s, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    if (rank != 0) MPI_Ssend(&token, 1, MPI_INT, 0, 11, MPI_COMM_WORLD);
     REQUIRE(out[0] == size * (size - 1) / 2 && out[1] == 2 * size && out[2] == 3 * size);
     MPI_Op_free(&op);
+
+    enum { N = 30 };
+    struct map *send = malloc(sizeof *send * N * size), all[N], prefix[N], before[N], reduced[N], block[N];
+    for (int call = 0; call < 5; ++call) {
+        const int root = call % size;
+        for (int i = 0; i < N * size; ++i) send[i] = map_of(rank, i, call);
+        memcpy(prefix, send, sizeof prefix);
+        MPI_Op_create(compose, 0, &op);
+        MPI_Iallreduce(send, all, N, MPI_2INT, op, MPI_COMM_WORLD, &r[0]);
+        MPI_Iscan(MPI_IN_PLACE, prefix, N, MPI_2INT, op, MPI_COMM_WORLD, &r[1]);
+        MPI_Iexscan(send, before, N, MPI_2INT, op, MPI_COMM_WORLD, &r[2]);
+        MPI_Ireduce(send, reduced, N, MPI_2INT, op, root, MPI_COMM_WORLD, &r[3]);
+        MPI_Ireduce_scatter_block(send, block, N, MPI_2INT, op, MPI_COMM_WORLD, &r[4]);
+        MPI_Op_free(&op);
+        REQUIRE(op == MPI_OP_NULL);
+        MPI_Waitall(5, r, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < N; ++i) {
+            REQUIRE(composed(all[i], 0, size, i, call) && composed(prefix[i], 0, rank + 1, i, call));
+            REQUIRE(rank == 0 || composed(before[i], 0, rank, i, call));
+            REQUIRE(rank != root || composed(reduced[i], 0, size, i, call));
+            REQUIRE(composed(block[i], 0, size, rank * N + i, call));
+        }
+    }
+    free(send);
 }
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
