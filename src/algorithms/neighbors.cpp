@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "algorithms/pieces.h"
-
 namespace fanlight {
 
 namespace {
@@ -14,15 +12,19 @@ constexpr int at_once = 4;
 
 bool is_own(const Edge& e) { return e.from == e.to; }
 
-// Edges between the same two ranks take turns, `at_once` of them at a time.
+struct PutEdge {
+    const Edge* edge;
+    int turn;  // edges between the same two ranks take turns, `at_once` of them at a time
+};
+
 std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
     std::vector<PutEdge> result;
     for (const Edge& e : problem.edges) {
         if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem.parameters))) continue;
         const auto before = std::count_if(result.begin(), result.end(), [&](const PutEdge& p) {
-            return p.edge.from == e.from && p.edge.to == e.to;
+            return p.edge->from == e.from && p.edge->to == e.to;
         });
-        result.push_back({e, static_cast<int>(before) / at_once});
+        result.push_back({&e, static_cast<int>(before) / at_once});
     }
     return result;
 }
@@ -35,7 +37,17 @@ void copy_own_edges(Builder& b, const Problem& problem) {
 }
 
 void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
-    put_in_pieces(b, problem, in_turns(problem, is_read));
+    const std::vector<PutEdge> all = in_turns(problem, is_read);
+    int turns = 0;
+    for (const PutEdge& p : all) turns = std::max(turns, p.turn + 1);
+    for (int turn = 0; turn < turns; ++turn) {
+        for (const auto& [edge, of] : all) {
+            if (of != turn) continue;
+            if (edge->from == problem.rank) b.put(edge->to, input(edge->sent), unknown(), edge->bytes);
+            else b.arrive(edge->from, output(edge->taken), edge->bytes);
+        }
+        b.next_round();
+    }
 }
 
 bool edge_is_read(const Edge& e, const Parameters& parameters) {

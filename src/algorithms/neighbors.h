@@ -11,7 +11,7 @@ namespace fanlight {
 // Those from a rank to itself.
 void copy_own_edges(Builder&, const Problem&);
 
-// What is put, in pieces (pieces.h): all blocks, or those alone that are not read.
+// What is put: all blocks, or those alone that are not read.
 void put_edges(Builder&, const Problem&, bool (*is_read)(const Edge&, const Parameters&) = nullptr);
 
 // What is read: one offer of all such blocks, from the first to the last, and a get for each.

@@ -20,8 +20,8 @@ struct Algorithm {
     bool commutative;       // needs an operator that commutes
     bool pipelined;         // long messages run piece by piece even where nothing is staged: what
                             // a rank passes on is still in its cache, and the ranks overlap
-    bool piecewise;         // the pieces of a long block (Parameters::piece) are rounds of one
-                            // operation: its ranks need to know no lengths but their own
+    bool piecewise;         // what is long is put, and may be cut into pieces by its two ends alone:
+                            // the ranks need to know no lengths but their own
     std::vector<std::string_view> parameters;  // that it takes: "degree", "piece" ...
     std::string_view description;
     std::string_view paper;

@@ -24,7 +24,6 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s->size, from, is_nobody) ||
                       bytes_of(from[own]) != bytes_of(to[own]) || same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
-    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
     problem.operation = Operation::alltoallv;
@@ -43,14 +42,14 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
         input = packed;
     }
     if (direct) {
-        call.run_alltoallv(*s, d, problem, input, output, [] {});
+        call.run_whole(*s, d, problem, input, output, [] {});
     } else if (call.starts()) {
         Blocks kept = to;
         for (Elements& e : kept)
             if (e.datatype) e.datatype = call.kept(e.datatype);
-        call.run_alltoallv(*s, d, problem, input, output, [=, places = problem.blocks] { unpack_all(kept, places, output); });
+        call.run_whole(*s, d, problem, input, output, [=, places = problem.blocks] { unpack_all(kept, places, output); });
     } else {
-        s->run_alltoallv(d, problem, input, output);
+        s->run_whole(d, problem, input, output);
         unpack_all(to, problem.blocks, output);
     }
     return &d;

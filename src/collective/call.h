@@ -105,17 +105,10 @@ public:
 
     // gatherv, scatterv, alltoallv, whose lengths not all ranks know: only the operation that is
     // started has their plan.
-    static bool can_start(Serving& s, const Decision& d) { return s.group().plans_whole(*d.algorithm, d.parameters); }
     template <class Finish>
-    void run_rooted_v(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
+    void run_whole(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
         if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
-        s.run_rooted_v(d, problem, input, output);
-        finish();
-    }
-    template <class Finish>
-    void run_alltoallv(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
-        if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
-        s.run_alltoallv(d, problem, input, output);
+        s.run_whole(d, problem, input, output);
         finish();
     }
     // The same by a plan of this call's own, which lives as long as it is under way.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -91,19 +92,24 @@ std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
         if (n->sources[i] != nobody) n->edges.push_back({n->sources[i], rank, theirs[i], static_cast<int>(i)});
     std::stable_sort(n->edges.begin() + incoming, n->edges.end(), [](const Edge& a, const Edge& b) { return a.sent < b.sent; });
 
-    const auto several = [](std::vector<int> ranks) {
+    const auto without_nobody = [](std::vector<int> ranks) {
         std::erase(ranks, nobody);
-        std::sort(ranks.begin(), ranks.end());
-        return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+        return ranks;
+    };
+    const auto peers = [&](const std::vector<int>& ranks) {
+        const std::vector<int> all = without_nobody(ranks);
+        return std::set(all.begin(), all.end()).size();
     };
     // What is not as it must be: an edge that only one of its ends knows.
     const bool known = std::all_of(n->edges.begin(), n->edges.end(), [](const Edge& e) { return e.sent >= 0; });
-    const int facts[3] = {known, -static_cast<int>(several(n->sources)), -static_cast<int>(std::max(n->sources.size(), n->targets.size()))};
-    int least[3] = {0, 0, 0};
-    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
-    if (least[0] == 0) return nullptr;
-    n->several_edges = least[1] != 0;
-    n->most = static_cast<std::size_t>(-least[2]);
+    const bool several = peers(n->sources) < without_nobody(n->sources).size();
+    const int facts[4] = {!known, several, static_cast<int>(std::max(n->sources.size(), n->targets.size())),
+                          static_cast<int>(std::max(peers(n->sources), peers(n->targets)))};
+    int most[4] = {1, 0, 0, 0};
+    mpi().Allreduce(facts, most, 4, MPI_INT, MPI_MAX, comm);
+    if (most[0] != 0) return nullptr;
+    n->several_edges = most[1] != 0;
+    n->most = {static_cast<std::size_t>(most[2]), static_cast<std::size_t>(most[3])};
     return n;
 }
 

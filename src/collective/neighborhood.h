@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collective/mpi_header.h"
+#include "execute/group.h"
 
 namespace fanlight {
 
@@ -20,7 +21,7 @@ struct Neighborhood {
         int sent, taken;  // places in the buffers of the one and, of edges to this rank, the other
     };
     std::vector<Edge> edges;
-    std::size_t most = 0;           // places of the rank that has the most
+    Group::Most most;
     bool several_edges = false;     // between the same two ranks, somewhere
 
     // To be called by all ranks together.  Null where the communicator has no topology.

@@ -138,7 +138,6 @@ void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
 const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     const Neighborhood& n = *s.neighborhood;
     const Decision& d = s.decide_blindly(operation);
-    if (!s.group().single_copy() && s.group().piece_of_each(n.most) == 0) return call.pass(Reason::no_room);
 
     auto& [from, to, problem] = sides;
     const Trim trim{s.workspace};

@@ -179,6 +179,14 @@ Choice Serving::choice(const Kind& kind) const {
     return selector_->choose(situation(kind, problem));
 }
 
+// Where no rank knows the lengths of others, an algorithm must serve any.
+void Serving::check_room(const Algorithm& algorithm, bool neighbors) const {
+    const Group& group = shared_->group;
+    if (neighbors ? !neighborhood || group.plans_neighbors(algorithm, neighborhood->most) : group.plans_whole(algorithm)) return;
+    throw std::invalid_argument(std::string(to_string(algorithm.operation)) + ":" + std::string(algorithm.name) +
+                                " cannot stage blocks of any length for so many ranks (it can where single copy is allowed)");
+}
+
 void Serving::make(const Kind& kind, Decision& decision) {
     Problem& problem = problem_;
     set_problem(problem, kind, rank, size);
@@ -230,7 +238,9 @@ void Serving::make(const Kind& kind, Decision& decision) {
             decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
-        else if (kind.operation == Operation::allgatherv_any)
+        else if (kind.operation != Operation::allgatherv_any)
+            check_room(*choice.algorithm, neighbors);
+        else
             decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
@@ -293,8 +303,8 @@ const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
     return made.plan;
 }
 
-void Serving::run_rooted_v(const Decision& d, const Problem& problem, const void* input, void* output) {
-    if (!d.remote) return shared_->group.run_rooted_v(*d.algorithm, problem, input, output);
+void Serving::run_whole(const Decision& d, const Problem& problem, const void* input, void* output) {
+    if (!d.remote) return shared_->group.run_whole(*d.algorithm, problem, input, output);
     d.remote->run(d.remote->plan(*d.algorithm, problem, all_ranks_), input, output, nullptr);
 }
 

@@ -114,10 +114,7 @@ public:
         else d.remote->run(d.remote_plan, input, output, combiner);
     }
     // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
-    void run_rooted_v(const Decision&, const Problem&, const void* input, void* output);
-    void run_alltoallv(const Decision& d, const Problem& p, const void* input, void* output) {
-        shared_->group.run_alltoallv(*d.algorithm, p, input, output);
-    }
+    void run_whole(const Decision&, const Problem&, const void* input, void* output);
 
     // Of a neighborhood with these edges; lives as long as a LastCall that names it.
     const Plan& neighbor_plan(const Decision&, const Problem&);
@@ -146,6 +143,7 @@ public:
 
 private:
     void make(const Kind&, Decision&);
+    void check_room(const Algorithm&, bool neighbors) const;
     Situation situation(const Kind&, const Problem&) const;
 
     struct Recent {

@@ -93,14 +93,15 @@ bool same_arrays(const LastCall& last, const C* counts, const D* displacements, 
     return true;
 }
 
-Problem rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
-    Problem p;
+// So that a call allocates nothing.
+Problem& rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
+    static thread_local Problem p;
     p.operation = operation;
     p.rank = s.rank;
     p.size = s.size;
     p.root = root;
     p.parameters = d.parameters;
-    p.blocks.resize(static_cast<std::size_t>(s.size));
+    p.blocks.assign(static_cast<std::size_t>(s.size), {});
     return p;
 }
 
@@ -173,19 +174,18 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision& d = s->decide_blindly(Operation::gatherv, root);
     if (!d.algorithm) return call.pass(d.reason);
     Elements own;
-    BlockList list;
+    static thread_local BlockList list;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place &&
         (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(send, own_place(list, root, receive)))))
         return call.pass(Reason::arguments);
-    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
-    Problem p = rooted_problem(*s, d, Operation::gatherv, root);
+    Problem& p = rooted_problem(*s, d, Operation::gatherv, root);
     if (!is_root) {
         p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
-        call.run_rooted_v(*s, d, p, packed_input(own, call.workspace(*s)), nullptr, [] {});
+        call.run_whole(*s, d, p, packed_input(own, call.workspace(*s)), nullptr, [] {});
         return &d;
     }
     set_blocks(p, list);
@@ -196,10 +196,12 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const std::byte* input = own_block;
     if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
-    if (!in_line) list.datatype = call.kept(list.datatype);
-    call.run_rooted_v(*s, d, p, input, output, [=, list = std::move(list)] {
-        if (!in_line) copy_all_back(list, output, receive);
-    });
+    if (in_line) {
+        call.run_whole(*s, d, p, input, output, [] {});
+        return &d;
+    }
+    list.datatype = call.kept(list.datatype);
+    call.run_whole(*s, d, p, input, output, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
     return &d;
 }
 
@@ -213,16 +215,15 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     const Decision& d = s->decide_blindly(Operation::scatterv, root);
     if (!d.algorithm) return call.pass(d.reason);
     Elements own;
-    BlockList list;
+    static thread_local BlockList list;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place &&
         (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(receive, own_place(list, root, send)))))
         return call.pass(Reason::arguments);
-    if (call.starts() && !Call::can_start(*s, d)) return call.pass(Reason::lengths);
 
     const Trim trim{s->workspace};
-    Problem p = rooted_problem(*s, d, Operation::scatterv, root);
+    Problem& p = rooted_problem(*s, d, Operation::scatterv, root);
     const std::byte* input = nullptr;
     if (is_root) {
         set_blocks(p, list);
@@ -239,11 +240,11 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     }
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        call.run_rooted_v(*s, d, p, input, const_cast<std::byte*>(input) + offset_of(list, root), [] {});
+        call.run_whole(*s, d, p, input, const_cast<std::byte*>(input) + offset_of(list, root), [] {});
         return &d;
     }
     const PackedOutput output(own, call, *s);
-    call.run_rooted_v(*s, d, p, input, output.bytes(), [=] { output.finish(); });
+    call.run_whole(*s, d, p, input, output.bytes(), [=] { output.finish(); });
     return &d;
 }
 

@@ -23,11 +23,9 @@ namespace {
 // besides, less is gained by that; where ranks share a core nothing overlaps, and each piece costs
 // a switch of contexts.
 std::size_t default_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, longest = 64 * 1024, on_shared_cores = 128 * 1024;
-    if (oversubscribed) return on_shared_cores;
-    const bool one_way = operation == Operation::bcast || operation == Operation::scatter ||
-                         operation == Operation::scatterv || operation == Operation::reduce;
-    return one_way ? std::clamp(length / 4, shortest, longest) : longest;
+    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024;
+    const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
+    return one_way && !oversubscribed ? std::clamp(length / 4, shortest, one_way_longest) : longest;
 }
 
 }  // namespace
@@ -183,39 +181,61 @@ std::size_t whole_lines(std::size_t bytes) { return bytes / 64 * 64; }
 
 }  // namespace
 
-// Each has as many slots in the staging as cells.
-std::size_t Group::piece_of_each(std::size_t most) const {
-    return whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1) / static_cast<std::size_t>(lanes_.depth()));
+// Each peer has as many slots in the staging as cells.
+std::size_t Group::longest_piece(const Share& share) const {
+    const std::size_t room = lanes_.staging_bytes() * (share.wide ? lanes_.areas() : 1);
+    return whole_lines(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes_.depth()));
 }
 
-void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, std::size_t most, Plan& plan) const {
+bool Group::plans_blindly(const Algorithm& algorithm, const Share& share) const {
+    constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
+    return single_copy_ || (algorithm.piecewise && longest_piece(share) >= shortest);
+}
+
+void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_;
-    const std::size_t piece = piece_of_each(most);
-    if (single_copy_) {
-        // The rest of all blocks finds room as it is.
-        const std::size_t room = p.parameters.piece ? piece : whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(most, 1));
-        options.single_copy_from = std::min(options.single_copy_from, room);
+    options.stage_at_reader = share.at_reader;
+    const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
+    const bool in_pieces = algorithm.piecewise && (!single_copy_ || asked);
+    if (in_pieces) {
+        options.single_copy = false;
+        const std::size_t piece = longest_piece(share);
+        options.piece = p.parameters.piece = asked ? std::min(asked, piece) : piece;
     } else {
-        const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
-        p.parameters.piece = asked ? std::min(asked, piece) : piece;
+        // What is shorter finds room as it is.
+        options.single_copy_from = std::min(options.single_copy_from, whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
     }
-    plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), false}, options, plan);
+    plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
-std::size_t Group::most_blocks(Operation operation) const {
-    return operation == Operation::gatherv ? 1 : static_cast<std::size_t>(size_ - 1);
+bool Group::plans_neighbors(const Algorithm& algorithm, Most most) const { return plans_blindly(algorithm, {most}); }
+
+void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan) const {
+    plan_blindly(algorithm, problem, {most}, plan);
 }
 
-bool Group::plans_whole(const Algorithm& algorithm, const Parameters& parameters) const {
-    if (single_copy_) return parameters.piece == 0 || algorithm.piecewise;
-    // Shorter ones are mostly flags.
-    constexpr std::size_t shortest = 512;
-    return algorithm.piecewise && piece_of_each(most_blocks(algorithm.operation)) >= shortest;
+// A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
+// go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.
+Group::Share Group::share(Operation operation) const {
+    const bool exchange = operation == Operation::alltoallv;
+    const std::size_t peers = exchange ? static_cast<std::size_t>(size_ - 1) : 1;
+    return {{peers, peers}, exchange && size_ > 2, operation == Operation::scatterv};
 }
+
+bool Group::plans_whole(const Algorithm& algorithm) const { return plans_blindly(algorithm, share(algorithm.operation)); }
 
 void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
-    plan_neighbors(algorithm, problem, most_blocks(algorithm.operation), plan);
+    plan_blindly(algorithm, problem, share(problem.operation), plan);
+}
+
+void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
+    auto& [last, plan] = last_whole_[problem.operation];
+    if (plan.algorithm != &algorithm || last != problem) {
+        last = problem;
+        plan_whole(algorithm, problem, plan);
+    }
+    run(plan, input, output, nullptr);
 }
 
 // --- running ---------------------------------------------------------------------------
@@ -369,97 +389,6 @@ void Group::out_of_step(const std::string& message) {
     waiter_.fail("rank " + std::to_string(rank_) + " cannot read the memory of rank " +
                  std::to_string(peer) + " in " + name + ": " + std::strerror(error) +
                  " (FANLIGHT_SINGLE_COPY=off avoids process_vm_readv)");
-}
-
-// --- gatherv, scatterv -----------------------------------------------------------------
-
-void Group::run_rooted_v(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
-    // The root tells everybody the longest block and the cut, since the others know their
-    // own length alone; then all count the same pieces.
-    std::uint64_t told[3] = {0, 0, 0};
-    if (rank_ == problem.root) {
-        const Cut found = cut(algorithm, problem);
-        told[0] = length_of(problem);
-        told[1] = std::max<std::uint64_t>(found.bytes, 1);
-        told[2] = found.wide;
-    }
-    Problem telling;
-    telling.operation = Operation::bcast;
-    telling.rank = rank_;
-    telling.size = size_;
-    telling.root = problem.root;
-    telling.bytes = sizeof told;
-    Plan first = plan(*find_algorithm(Operation::bcast, "one-to-all"), telling);
-    first.called = called(problem);
-    run(first, told, told, nullptr);
-
-    if (const std::size_t own = length_of(problem); own > told[0])
-        out_of_step("rank " + std::to_string(rank_) + " has " + std::to_string(own) + " bytes where rank " +
-                    std::to_string(problem.root) + " expects at most " + std::to_string(told[0]) + " in " + std::string(to_string(problem.operation)));
-    Problem p = problem;
-    p.bytes = told[0];
-    Plan pieces;
-    plan_pieces(algorithm, p, {told[1], told[2] != 0}, options_, pieces);
-    run(pieces, input, output, nullptr);
-}
-
-// --- alltoallv -------------------------------------------------------------------------
-
-void Group::run_alltoallv(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
-    LastAlltoallv& last = last_alltoallv_;
-    bool same = last.plan.algorithm == &algorithm && last.problem.blocks == problem.blocks &&
-                last.problem.sends == problem.sends && last.problem.parameters == problem.parameters;
-    // Where what is long is copied once, the rest finds room in any case: nothing to agree on.
-    const bool may_be_whole = problem.parameters.piece == 0;
-    const bool agree = !single_copy_ || !may_be_whole;
-    Cut cut{0, false};
-    std::uint64_t most[2] = {0, 0};
-    if (agree) {
-        if (!same) {
-            last.needs[0] = length_of(problem);
-            last.needs[1] = may_be_whole ? needs_of(algorithm.schedule(problem), lanes_, options_).staged : UINT64_MAX;
-        }
-        agree_on_most(last.needs, most);
-        cut = {std::max<std::size_t>(most[0], 1), most[1] > lanes_.staging_bytes()};
-        if (most[1] > room_for_staging()) {
-            // Short enough for all blocks of a rank to be staged at once, whatever their lengths.
-            const std::size_t lines = room_for_staging() / static_cast<std::size_t>(size_) / 64;
-            cut = {std::min(cut.bytes, lines * 64), oversubscribed()};
-            if (problem.parameters.piece) cut.bytes = std::min(cut.bytes, problem.parameters.piece);
-        }
-        same = same && last.cut == cut && last.problem.bytes == most[0];
-    }
-    if (!same) {
-        last.problem = problem;
-        last.problem.bytes = most[0];  // so that all count the same pieces
-        last.cut = cut;
-        if (agree) plan_pieces(algorithm, last.problem, cut, options_, last.plan);
-        else plan_whole(algorithm, last.problem, last.plan);
-    }
-    run(last.plan, input, output, nullptr);
-}
-
-// The longest block of all ranks, and the most that one of them stages if nothing is cut.
-void Group::agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]) {
-    Plan& agreement = last_alltoallv_.agreement;
-    if (!agreement.algorithm) {
-        Problem p;
-        p.operation = Operation::allreduce;
-        p.rank = rank_;
-        p.size = size_;
-        p.bytes = sizeof mine;
-        p.element = sizeof mine[0];
-        plan(*find_algorithm(Operation::allreduce, "all-read-all"), p, agreement);
-        p.operation = Operation::alltoallv;
-        p.bytes = 0;
-        agreement.called = called(p);
-    }
-    const Combiner larger{[](const void* left, const void* right, void* into, std::size_t bytes, const void*) {
-        const auto* l = static_cast<const std::uint64_t*>(left);
-        const auto* r = static_cast<const std::uint64_t*>(right);
-        for (std::size_t i = 0; i < bytes / sizeof *l; ++i) static_cast<std::uint64_t*>(into)[i] = std::max(l[i], r[i]);
-    }, nullptr};
-    run(agreement, mine, most, &larger);
 }
 
 }  // namespace fanlight

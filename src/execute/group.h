@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,8 +58,7 @@ public:
     // Quick enough to be made for a single call (about a microsecond for a few ranks).
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
-    // For gatherv and scatterv use run_rooted_v, for alltoallv run_alltoallv, for neighborhoods
-    // plan_neighbors.
+    // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
     Plan plan(const Algorithm&, const Problem&) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&) const;
@@ -70,27 +70,22 @@ public:
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
 
-    // gatherv and scatterv: the root knows all blocks, the others their own length alone; all
-    // learn the longest first, then run piece by piece.
-    void run_rooted_v(const Algorithm&, const Problem&, const void* input, void* output);
-
-    // alltoallv: a rank knows what it sends and what it receives alone.  Without single copy all
-    // learn the longest block of all and whether somebody must cut, then run whole or piece by
-    // piece.  The plan is kept for the next call with the same lists.
-    void run_alltoallv(const Algorithm&, const Problem&, const void* input, void* output);
-
     // One operation, whatever the lengths that this rank does not know, so that there is nothing to
-    // agree on: what is long is copied once, or else put in pieces that are rounds of the operation
-    // (Algorithm::piecewise).  Which of both, and how long the pieces are, follows from the most
+    // agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which of both, and how long the pieces are, follows from the most
     // blocks that a rank has for others, or from them.
     //
     // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
-    bool plans_whole(const Algorithm&, const Parameters&) const;
+    bool plans_whole(const Algorithm&) const;
     void plan_whole(const Algorithm&, const Problem&, Plan&) const;
-    // A neighborhood's, whose rank knows its own edges alone.  A piece of no bytes: no room for so
-    // many edges without single copy.
-    std::size_t piece_of_each(std::size_t most) const;
-    void plan_neighbors(const Algorithm&, const Problem&, std::size_t most, Plan&) const;
+    // By a plan that is kept for the next call with the same lists.
+    void run_whole(const Algorithm&, const Problem&, const void* input, void* output);
+    // A neighborhood's, whose rank knows its own edges alone.  False as above.
+    struct Most {               // of the rank that has the most, in and out counted apart
+        std::size_t edges = 0;
+        std::size_t peers = 0;  // to whom they lead
+    };
+    bool plans_neighbors(const Algorithm&, Most) const;
+    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&) const;
 
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.
@@ -127,7 +122,6 @@ private:
     struct Cut {
         std::size_t bytes;
         bool wide;  // BoundSchedule::wide
-        friend bool operator==(const Cut&, const Cut&) = default;
     };
     Cut cut(const Algorithm&, const Problem&) const;
     std::size_t room_for_staging() const;  // in one operation
@@ -135,8 +129,15 @@ private:
         return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
     }
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
-    std::size_t most_blocks(Operation) const;
-    void agree_on_most(const std::uint64_t (&mine)[2], std::uint64_t (&most)[2]);
+    // Who shares the staging where lengths are not known.
+    struct Share {
+        Most most;
+        bool wide = false, at_reader = false;
+    };
+    Share share(Operation) const;
+    std::size_t longest_piece(const Share&) const;
+    bool plans_blindly(const Algorithm&, const Share&) const;
+    void plan_blindly(const Algorithm&, const Problem&, const Share&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t taken, std::uint64_t called);
@@ -195,12 +196,11 @@ private:
     std::vector<pid_t> pids_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
-    struct LastAlltoallv {
+    struct Last {
         Problem problem;
-        std::uint64_t needs[2] = {0, 0};
-        Cut cut{0, false};
-        Plan plan, agreement;
-    } last_alltoallv_;
+        Plan plan;
+    };
+    std::map<Operation, Last> last_whole_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
 };

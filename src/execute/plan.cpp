@@ -18,9 +18,27 @@ Place place_of(std::size_t bytes, const BindOptions& options) {
     return Place::staged;
 }
 
-// Hands out the sender's staging: as many slots for each channel as it has cells, each as
-// long as the longest message that uses it.  Only the sender needs to know: a reader finds
-// the place in the cell.
+// How many of something each peer has.
+class Counter {
+public:
+    std::size_t& operator[](int peer) {
+        for (auto& [p, n] : counts_)
+            if (p == peer) return n;
+        return counts_.emplace_back(peer, 0).second;
+    }
+    std::size_t most() const {
+        std::size_t most = 0;
+        for (const auto& [p, n] : counts_) most = std::max(most, n);
+        return most;
+    }
+
+private:
+    std::vector<std::pair<int, std::size_t>> counts_;
+};
+
+// Hands out the staging: as many slots for each channel as it has cells, each as long as the
+// longest message that uses it.  Only the sender needs to know: a reader finds the place in the
+// cell.
 class Staging {
 public:
     Staging(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options)
@@ -34,16 +52,19 @@ public:
                 slot_of(s.peer);
             }
         }
-        for (Slot& slot : slots_) slot.at = take(slot.bytes);
+        std::size_t used = 0;
+        Counter used_at;
+        for (Slot& slot : slots_) slot.at = take(slot.bytes, options.stage_at_reader ? used_at[slot.peer] : used);
         for (const Step& s : schedule.steps)
             if (s.kind == StepKind::offer)
                 offers_[static_cast<std::size_t>(s.offer)] =
-                    place_of(s.bytes, options) == Place::staged ? take(s.bytes) : 0;
-        counts_.clear();
+                    place_of(s.bytes, options) == Place::staged ? take(s.bytes, used) : 0;
+        puts_ = {};
     }
     // The place of the next put to this peer, in the order of the schedule.
     std::size_t next_put(int peer) { return slot_of(peer).at; }
     std::size_t offer(int k) const { return offers_[static_cast<std::size_t>(k)]; }
+    // In one rank's area.
     std::size_t total() const { return total_; }
     std::size_t longest() const { return longest_; }
 
@@ -52,42 +73,24 @@ private:
         int peer;
         std::size_t number, bytes, at;
     };
-    struct Count {
-        int peer;
-        std::size_t puts;
-    };
     Slot& slot_of(int peer) {
-        auto count = std::find_if(counts_.begin(), counts_.end(), [&](const Count& c) { return c.peer == peer; });
-        if (count == counts_.end()) count = counts_.insert(counts_.end(), {peer, 0});
-        const std::size_t number = count->puts++ % depth_;
+        const std::size_t number = puts_[peer]++ % depth_;
         for (Slot& slot : slots_)
             if (slot.peer == peer && slot.number == number) return slot;
         return slots_.emplace_back(Slot{peer, number, 0, 0});
     }
-    std::size_t take(std::size_t bytes) {
-        const std::size_t at = total_;
-        total_ += lines(bytes);
+    std::size_t take(std::size_t bytes, std::size_t& used) {
+        const std::size_t at = used;
+        used += lines(bytes);
+        total_ = std::max(total_, used);
         longest_ = std::max(longest_, bytes);
         return at;
     }
     std::size_t depth_;
     std::vector<Slot> slots_;
-    std::vector<Count> counts_;
+    Counter puts_;
     std::size_t offers_[SharedLanes::offers_per_operation] = {};
     std::size_t total_ = 0, longest_ = 0;
-};
-
-// How many puts or arrives of each peer were seen so far.
-class Counter {
-public:
-    std::size_t& operator[](int peer) {
-        for (auto& [p, n] : counts_)
-            if (p == peer) return n;
-        return counts_.emplace_back(peer, 0).second;
-    }
-
-private:
-    std::vector<std::pair<int, std::size_t>> counts_;
 };
 
 }  // namespace
@@ -130,6 +133,7 @@ public:
         bound_.has_direct_offers = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
+        bound_.stages_at_reader = options_.stage_at_reader;
         bound_.steps.reserve(schedule_.steps.size());
         for (std::size_t r = 0; r < schedule_.rounds(); ++r) {
             const auto round = schedule_.round(r);
@@ -137,12 +141,10 @@ public:
             posts(round);
             for (const Step& s : round)
                 if (s.kind == StepKind::offer) offer(s);
-            // A put whose cell is that of one before it waits until that one was taken: as many as
-            // there are cells at once, and what arrives meanwhile before the next ones.
-            added_.assign(round.size(), false);
-            for (std::size_t wave = 1; puts_of(round, wave); ++wave) arrives_of(round, wave);
-            for (std::size_t i = 0; i < round.size(); ++i)
-                if (!added_[i]) add(round[i]);
+            for (const auto& [wave, step] : in_waves(round)) {
+                if (step->kind == StepKind::put) put(*step);
+                else add(*step);
+            }
             settles();
         }
     }
@@ -162,31 +164,23 @@ private:
         return bound_.steps.emplace_back(b);
     }
 
-    // Those of the round that are in this wave, or in the one after it: true if there are such.
-    bool puts_of(std::span<const Step> round, std::size_t wave) {
-        Counter seen;
-        bool more = false;
-        for (std::size_t i = 0; i < round.size(); ++i) {
-            const Step& s = round[i];
-            if (s.kind == StepKind::offer) added_[i] = true;
+    // All but the offers: first the puts.  But one whose cell is that of a put before it waits until
+    // that one was taken: as many as there are cells at first, and then one for each that arrives.
+    const std::vector<std::pair<std::size_t, const Step*>>& in_waves(std::span<const Step> round) {
+        Counter puts, arrives;
+        wave_.clear();
+        for (const Step& s : round) {
             if (s.kind != StepKind::put) continue;
-            const std::size_t of = s.bit ? 1 : seen[s.peer]++ / depth_ + 1;
-            if (of == wave) {
-                put(s);
-                added_[i] = true;
-            }
-            more |= of > wave;
+            const std::size_t n = s.bit ? 0 : puts[s.peer]++;
+            wave_.emplace_back(n < depth_ ? 0 : 3 * (n - depth_ + 1), &s);
         }
-        return more;
-    }
-    void arrives_of(std::span<const Step> round, std::size_t wave) {
-        Counter seen;
-        for (std::size_t i = 0; i < round.size(); ++i) {
-            const Step& s = round[i];
-            if (s.kind != StepKind::arrive || s.bit || seen[s.peer]++ / depth_ + 1 != wave) continue;
-            add(s);
-            added_[i] = true;
+        for (const Step& s : round) {
+            if (s.kind == StepKind::put || s.kind == StepKind::offer) continue;
+            wave_.emplace_back(s.kind == StepKind::arrive && !s.bit ? 3 * arrives[s.peer]++ + 2 : 1, &s);
         }
+        if (puts.most() > depth_ || arrives.most() > depth_)
+            std::stable_sort(wave_.begin(), wave_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        return wave_;
     }
 
     template <class Number>
@@ -302,7 +296,7 @@ private:
     const std::size_t depth_;
     Counter puts_, arrives_, arrives_total_;
     std::vector<BoundStep> long_puts_;  // of the current round
-    std::vector<bool> added_;           // which of its steps
+    std::vector<std::pair<std::size_t, const Step*>> wave_;  // its steps, and when they begin
 };
 
 void find_told(BoundSchedule& bound) {
@@ -321,11 +315,34 @@ void find_told(BoundSchedule& bound) {
     bound.tells_first = !late;
 }
 
+// With each put that is staged, and its arrive, in pieces.
+Schedule in_pieces(const Schedule& schedule, const BindOptions& options) {
+    Schedule cut = schedule;
+    cut.steps.clear();
+    cut.round_ends.clear();
+    for (std::size_t r = 0; r < schedule.rounds(); ++r) {
+        for (Step s : schedule.round(r)) {
+            const bool is_put = s.kind == StepKind::put || s.kind == StepKind::arrive;
+            if (is_put && place_of(s.bytes, options) == Place::staged)
+                for (; s.bytes > options.piece; s.bytes -= options.piece) {
+                    Step& piece = cut.steps.emplace_back(s);
+                    piece.bytes = options.piece;
+                    s.from.offset += options.piece;
+                    s.to.offset += options.piece;
+                }
+            cut.steps.push_back(s);
+        }
+        cut.round_ends.push_back(static_cast<std::uint32_t>(cut.steps.size()));
+    }
+    return cut;
+}
+
 }  // namespace
 
 void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
           const BindOptions& options, BoundSchedule& bound) {
-    Binder(schedule, rank, called, lanes, options, bound).bind();
+    if (options.piece) Binder(in_pieces(schedule, options), rank, called, lanes, options, bound).bind();
+    else Binder(schedule, rank, called, lanes, options, bound).bind();
     bound.element = element;
     find_told(bound);
 }

@@ -53,6 +53,7 @@ struct BoundSchedule {
     std::size_t element = 1;
     bool stages = false;  // this rank does
     bool wide = false;    // some rank stages more than one area holds: the operation has them all
+    bool stages_at_reader = false;
     bool has_direct_offers = false;
     // The steps up to the last one that another member may wait for, and whether this member waits
     // for none before it.  (What is copied once keeps others waiting until it has been read.)
@@ -63,6 +64,11 @@ struct BoundSchedule {
 struct BindOptions {
     bool single_copy = false;
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
+    // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
+    // puts to many.
+    bool stage_at_reader = false;
+    // Puts that are staged go in pieces of so many bytes; 0: whole.
+    std::size_t piece = 0;
 };
 
 // What one run of a schedule takes of the transport.

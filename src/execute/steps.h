@@ -133,8 +133,9 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
                 } else if (s.place == Place::staged) {
-                    std::memcpy(staging + s.staging, from, s.bytes);
-                    cell->where = where_and_bytes(static_cast<std::uint64_t>(staging - segment) + s.staging, s.bytes);
+                    std::byte* const staged = (schedule.stages_at_reader ? lanes_.staging(sequence, s.peer) : staging) + s.staging;
+                    std::memcpy(staged, from, s.bytes);
+                    cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 } else {
                     if (s.bytes > 0) std::memcpy(cell->payload, from, s.bytes);
                     cell->where = where_and_bytes(0, s.bytes);

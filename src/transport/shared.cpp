@@ -13,8 +13,8 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), si
     // What grows with the square of the ranks is kept smaller for many.
     lanes_ = room == Room::one ? 4 : size <= 16 ? 32 : size <= 32 ? 16 : 8;
     depth_ = size <= 16 ? 4 : 2;
-    areas_ = room == Room::one ? 4 : 8;
-    staging_bytes_ = size <= 32 ? 64 * 1024 : 32 * 1024;
+    areas_ = 4;
+    staging_bytes_ = (size <= 32 ? 128 : 64) * 1024;
     puts_ = size_ * offers_per_operation * sizeof(Cell);
     channels_ = puts_ + size_ * size_ * static_cast<std::size_t>(depth_) * sizeof(Cell);
     registers_ = channels_ + size_ * size_ * sizeof(Channel);

@@ -365,7 +365,6 @@ TEST_P(Interpreter, computes_what_mpi_defines) {
                 const Family family = family_of(algorithm.operation);
                 if (family == Family::vector && layout.gap > 0) p.bytes = 4 * 17;
                 if (family == Family::blocks && layout.gap > 0) p.stride = p.bytes + layout.gap;
-                if (algorithm.piecewise) p.parameters.piece = layout.gap;
                 if (family == Family::neighbors) {
                     const auto kind = static_cast<graphs::Kind>(size % graphs::kinds);
                     graphs::set(p, kind, layout.bytes, layout.gap);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <stdexcept>
 
 #include "execute/unknown_lengths.h"
@@ -76,12 +77,20 @@ struct Layout {
 };
 
 // Of the rank that has the most, incoming and outgoing ones counted apart.
-std::size_t most_edges(const Problem& p) {
-    std::ptrdiff_t most = 0;
-    for (int r = 0; r < p.size; ++r)
-        most = std::max({most, std::count_if(p.edges.begin(), p.edges.end(), [r](const Edge& e) { return e.from == r; }),
-                         std::count_if(p.edges.begin(), p.edges.end(), [r](const Edge& e) { return e.to == r; })});
-    return static_cast<std::size_t>(most);
+Group::Most most_edges(const Problem& p) {
+    Group::Most most;
+    const auto count = [&](int r, int Edge::*here, int Edge::*there) {
+        std::size_t edges = 0;
+        std::set<int> peers;
+        for (const Edge& e : p.edges)
+            if (e.*here == r) ++edges, peers.insert(e.*there);
+        most = {std::max(most.edges, edges), std::max(most.peers, peers.size())};
+    };
+    for (int r = 0; r < p.size; ++r) {
+        count(r, &Edge::from, &Edge::to);
+        count(r, &Edge::to, &Edge::from);
+    }
+    return most;
 }
 
 void put(Bytes& into, const Block& at, const Bytes& from, std::size_t from_offset) {
@@ -191,7 +200,7 @@ Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p) {
     if (family_of(p.operation) == Family::neighbors) {
         group.plan_neighbors(algorithm, known, most_edges(p), plan);
     } else if (p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv) {
-        if (!group.plans_whole(algorithm, p.parameters)) throw std::invalid_argument("by rounds of more than one operation");
+        if (!group.plans_whole(algorithm)) throw std::invalid_argument("staged whole");
         group.plan_whole(algorithm, known, plan);
     } else {
         group.plan(algorithm, known, plan);
@@ -213,14 +222,12 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
-    const bool rooted_v = p.operation == Operation::gatherv || p.operation == Operation::scatterv;
-    const bool exchange_v = p.operation == Operation::alltoallv;
     const Problem known = problem_at(p, p.rank);
     const bool unknown = p.operation == Operation::allgatherv_any;
     std::optional<UnknownLengths> any;
     if (unknown) any.emplace(group, algorithm, p.parameters);
     Plan plan;
-    if (!rooted_v && !exchange_v && !unknown) {
+    if (!unknown) {
         try {
             plan = plan_of(group, algorithm, p);
         } catch (const std::invalid_argument&) {
@@ -233,9 +240,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     for (int call = 0; call < calls; ++call) {
         auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
-        if (exchange_v) group.run_alltoallv(algorithm, known, in.data(), out.data());
-        else if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
-        else if (rooted_v) group.run_rooted_v(algorithm, known, in.data(), out.data());
+        if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
         else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {

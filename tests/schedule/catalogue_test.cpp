@@ -108,10 +108,6 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
                     else p.blocks = uneven_blocks(size, kind);
                     if (p.operation == Operation::allgatherv_any) lay_side_by_side(p);
                     result.push_back(p);
-                    if (!algorithm.piecewise || size > 17) continue;
-                    p.parameters.piece = 7;
-                    result.push_back(p);
-                    p.parameters = {};
                 }
                 continue;
             }

@@ -2,7 +2,8 @@
 //
 // Cost: a + n b in one round where the memory bears P - 1 writers; the root copies its own
 // block meanwhile.  For long blocks, which the writers' cores then move instead of the root's.
-// Source: RMA trees II (linear), turned round.  Any number of ranks.
+// Source: RMA trees II (linear), turned round.  Any number of ranks, blocks of any lengths (gatherv
+// uses it as it is): there a rank that is not the root needs its own length alone.
 #include "algorithms/peers.h"
 
 namespace fanlight::gather_algorithms {
@@ -17,7 +18,9 @@ Schedule all_write_root(const Problem& problem) {
             b.arrive(peer, output(theirs.offset), theirs.bytes);
         }
     } else {
-        b.put(problem.root, input(), output(own.offset), own.bytes);
+        // Only the root knows where a block of gatherv's goes.
+        const bool known = problem.operation == Operation::gather;
+        b.put(problem.root, input(), known ? output(own.offset) : unknown(), own.bytes);
     }
     return b.finish();
 }

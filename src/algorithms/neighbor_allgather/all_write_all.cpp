@@ -1,6 +1,6 @@
-// Everybody puts its block to all its neighbours; what is long goes piece by piece.
+// Everybody puts its block to all its neighbours.
 //
-// Cost: a + (sum of the lengths of the edges) b in one round, or one for each piece.
+// Cost: a + (sum of the lengths of the edges) b in one round.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.
 #include "algorithms/neighbors.h"
 

@@ -1,7 +1,7 @@
-// Everybody puts their blocks to its neighbours; what is long goes piece by piece.  Where a block
+// Everybody puts their blocks to its neighbours.  Where a block
 // goes its target alone knows, and where it lies its owner: so that nothing can be read.
 //
-// Cost: a + (sum of the lengths of the edges) b in one round, or one for each piece.
+// Cost: a + (sum of the lengths of the edges) b in one round.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.
 #include "algorithms/declarations.h"
 
