@@ -24,6 +24,9 @@ static void pointers(void)
 static void put_and_get(void)
 {
     enum { words = 1000 };
+    int64_t here = 0;
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_get(&here, (fanlight_pointer){0, 12345, 0}, 8));
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_put((fanlight_pointer){0, 12345, 0}, &here, 8));
     fanlight_pointer p;
     DO(fanlight_allocate(FANLIGHT_TEAM_ALL, (size_t)units * words * 8, 4096, &p));
     CHECK(p.unit == 0 && p.offset == 0);
@@ -139,6 +142,10 @@ static void strided_and_indexed(void)
     CHECK(own[10] == 7000 + 10 * left && own[0] == 7000 + 10 * left + 2 && own[27] == 7000 + 10 * left + 5);
     WRONG(FANLIGHT_ERR_RANGE, fanlight_put_strided(right, 8 * n, local, 8, 8, n + 1));
     WRONG(FANLIGHT_ERR_RANGE, fanlight_put_strided(right, SIZE_MAX / 2, local, 8, 8, n));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_get_strided(local, 16, right, 0, 16, SIZE_MAX / 16 + 1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_put_strided(right, 0, local, 8, 8, n));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_get_strided(local, 4, right, 8, 8, n));
+    DO(fanlight_get_strided(local, 8, right, 0, 8, n));  // one block n times
     barrier();
     DO(fanlight_free(p));
 }
@@ -299,6 +306,22 @@ static void notifications(void)
     DO(fanlight_free(p));
 }
 
+// A ticket is drawn by compare and swap, of each width.
+#define TICKETS(T, type, times)                                                          \
+    do {                                                                                 \
+        memset(own, 0, 512);                                                             \
+        barrier();                                                                       \
+        int mine = 0, sum = 0;                                                           \
+        for (T seen = 0; seen < (T)((times) * units);) {                                 \
+            T next = (T)(seen + 1), before = 0;                                          \
+            DO(fanlight_compare_and_swap(fanlight_add(p, 16), &next, &seen, &before, type)); \
+            mine += before == seen;                                                      \
+            seen = before == seen ? next : before;                                       \
+        }                                                                                \
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);                 \
+        CHECK(sum == (times) * units);                                                   \
+    } while (0)
+
 #define ADD_UP(T, type, times)                                                                       \
     do {                                                                                             \
         T one = 1, before, sum;                                                                      \
@@ -351,20 +374,24 @@ static void atomics(void)
             printf("operator %d: %ld before, %ld after\n", (int)cases[i].op, (long)before, (long)after);
         CHECK(before == cases[i].a && after == cases[i].result);
     }
-    // Tickets by compare and swap: each number is had once.
-    barrier();
-    memset(own, 0, 512);
-    barrier();
-    int mine = 0;
-    for (int64_t seen = 0; seen < 50L * units;) {
-        int64_t next = seen + 1, before = 0;
-        DO(fanlight_compare_and_swap(p, &next, &seen, &before, FANLIGHT_INT64));
-        mine += before == seen;
-        seen = before == seen ? next : before;
+    // Unsigned numbers and NaN; integers wrap around.
+    uint16_t big = 40000, small = 3, was, is;
+    float nan = 0.0f / 0.0f, one = 1, f;
+    if (me == 0) {
+        DO(fanlight_fetch_and_op(last, &big, &was, FANLIGHT_UINT16, FANLIGHT_REPLACE));
+        DO(fanlight_fetch_and_op(last, &small, &was, FANLIGHT_UINT16, FANLIGHT_MAX));
+        DO(fanlight_fetch_and_op(last, &big, &was, FANLIGHT_UINT16, FANLIGHT_PROD));
+        DO(fanlight_fetch_and_op(last, NULL, &is, FANLIGHT_UINT16, FANLIGHT_NO_OP));
+        CHECK(was == 40000 && is == (uint16_t)(40000u * 40000u));
+        DO(fanlight_fetch_and_op(last, &nan, &f, FANLIGHT_FLOAT, FANLIGHT_REPLACE));
+        DO(fanlight_fetch_and_op(last, &one, &f, FANLIGHT_FLOAT, FANLIGHT_SUM));
+        CHECK(f != f);
     }
-    int sum = 0;
-    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    CHECK(sum == 50 * units);
+    barrier();
+    TICKETS(int8_t, FANLIGHT_INT8, 5);
+    TICKETS(uint16_t, FANLIGHT_UINT16, 20);
+    TICKETS(uint32_t, FANLIGHT_UINT32, 20);
+    TICKETS(int64_t, FANLIGHT_INT64, 50);
 
     int64_t v = 1;
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_accumulate(fanlight_add(p, 4), &v, 1, FANLIGHT_INT64, FANLIGHT_SUM));
@@ -417,13 +444,19 @@ static void locks(void)
         DO(fanlight_lock_acquire(lock));
         WRONG(FANLIGHT_ERR_STATE, fanlight_lock_acquire(lock));
         WRONG(FANLIGHT_ERR_STATE, fanlight_lock_try(lock, &got));
-        WRONG(FANLIGHT_ERR_STATE, fanlight_lock_free(&lock));
-        DO(fanlight_lock_release(lock));
     }
+    // One unit holds it: an error for all.
+    WRONG(me == 0 ? FANLIGHT_ERR_STATE : FANLIGHT_ERR_ARGUMENT, fanlight_lock_free(&lock));
+    if (me == 0)
+        DO(fanlight_lock_release(lock));
     barrier();
+    fanlight_lock gone = lock;
     DO(fanlight_lock_free(&lock));
     CHECK(lock == FANLIGHT_LOCK_NULL);
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_acquire(lock));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_acquire(gone));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_release(gone));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_free(&gone));
     DO(fanlight_free(p));
 }
 
@@ -584,6 +617,10 @@ static void misuse(void)
     if (units > 1)
         WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64 + (size_t)me, 0, &null));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64, me == 0 ? 3 : 0, &null));
+    if (units > 1)
+        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64, me == 0 ? 4096 : 0, &null));
+    CHECK(fanlight_allocate(FANLIGHT_TEAM_ALL, me == 0 ? SIZE_MAX : 64, 0, &null) != FANLIGHT_OK);
+    CHECK(fanlight_register(FANLIGHT_TEAM_ALL, &v, me == 0 ? SIZE_MAX : 8, &null) != FANLIGHT_OK);
     WRONG(FANLIGHT_ERR_TEAM, fanlight_allocate(77, 64, 0, &null));
     barrier();
     DO(fanlight_free(p));
