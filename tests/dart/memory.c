@@ -2,6 +2,7 @@
 #include "check.h"
 #include "fanlight/fanlight.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 static int me, units;
@@ -588,6 +589,97 @@ static void long_collectives(void)
     DO(fanlight_free(to));
 }
 
+// A team of each team before, freed in another order than made, all alive at a time.
+static void many_teams(void)
+{
+    enum { many = 12 };
+    fanlight_team team[many], gone;
+    fanlight_pointer p[many];
+    for (int i = 0; i < many; i++) {
+        fanlight_team parent = i % 3 ? team[i - 1] : FANLIGHT_TEAM_ALL;
+        DO(fanlight_team_split(parent, 0, i % 2 ? -me : me, &team[i]));
+        DO(fanlight_allocate(team[i], 8, 0, &p[i]));
+        int unit = -1;
+        DO(fanlight_team_unit(team[i], &unit));
+        CHECK(unit == (i % 2 ? units - 1 - me : me));
+        *(int64_t *)fanlight_ptr(fanlight_at(p[i], unit, 0)) = 1000 * i + me;
+    }
+    barrier();
+    for (int i = 0; i < many; i++) {
+        int64_t got = 0;
+        DO(fanlight_get(&got, fanlight_at(p[i], 0, 0), 8));
+        CHECK(got == 1000 * i + (i % 2 ? units - 1 : 0));
+    }
+    barrier();
+    for (int k = 0; k < many; k++) {
+        int i = 5 * k % many;
+        WRONG(FANLIGHT_ERR_STATE, fanlight_team_free(&team[i]));
+        DO(fanlight_free(p[i]));
+        gone = team[i];
+        DO(fanlight_team_free(&team[i]));
+        WRONG(FANLIGHT_ERR_TEAM, fanlight_team_free(&gone));
+    }
+}
+
+// Two threads of each unit, each with a team of its own, and one lock.
+typedef struct Thread { fanlight_team team; fanlight_lock lock; fanlight_pointer counter; } Thread;
+
+static void *thread_of_team(void *argument)
+{
+    const Thread *t = argument;
+    int unit, size;
+    DO(fanlight_team_unit(t->team, &unit));
+    DO(fanlight_team_size(t->team, &size));
+    for (int i = 0; i < 8; i++) {
+        fanlight_pointer p, own;
+        int64_t v = 100 * i + unit, got = -1, n;
+        DO(fanlight_allocate(t->team, 8, 0, &p));
+        DO(fanlight_put(fanlight_at(p, (unit + 1) % size, 0), &v, 8));
+        DO(fanlight_local_allocate(64, &own));
+        DO(fanlight_lock_acquire(t->lock));
+        DO(fanlight_get(&n, t->counter, 8));
+        n++;
+        DO(fanlight_put(t->counter, &n, 8));
+        DO(fanlight_lock_release(t->lock));
+        DO(fanlight_team_barrier(t->team));
+        DO(fanlight_get(&got, fanlight_at(p, unit, 0), 8));
+        CHECK(got == 100 * i + (unit + size - 1) % size);
+        DO(fanlight_accumulate(fanlight_add(t->counter, 8), &(int64_t){1}, 1, FANLIGHT_INT64, FANLIGHT_SUM));
+        DO(fanlight_flush(t->counter));
+        DO(fanlight_local_free(own));
+        DO(fanlight_free(p));
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    Thread mine[2];
+    pthread_t other;
+    int level = 0;
+    MPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE || units > 4)  // more would take turns on two cores
+        return;
+    DO(fanlight_lock_create(FANLIGHT_TEAM_ALL, &mine[0].lock));
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, 16, 0, &mine[0].counter));
+    memset(fanlight_ptr(fanlight_at(mine[0].counter, me, 0)), 0, 16);
+    mine[1] = mine[0];
+    for (int i = 0; i < 2; i++)
+        DO(fanlight_team_split(FANLIGHT_TEAM_ALL, 0, i ? -me : me, &mine[i].team));
+    barrier();
+    CHECK(pthread_create(&other, NULL, thread_of_team, &mine[1]) == 0);
+    thread_of_team(&mine[0]);
+    CHECK(pthread_join(other, NULL) == 0);
+    barrier();
+    int64_t n[2];
+    DO(fanlight_get(n, mine[0].counter, 16));
+    CHECK(n[0] == 16 * units && n[1] == 16 * units);
+    for (int i = 0; i < 2; i++)
+        DO(fanlight_team_free(&mine[i].team));
+    DO(fanlight_free(mine[0].counter));
+    DO(fanlight_lock_free(&mine[0].lock));
+}
+
 static void misuse(void)
 {
     fanlight_pointer p, null = FANLIGHT_POINTER_NULL_INIT;
@@ -667,7 +759,8 @@ int main(int argc, char **argv)
         {"pointers", pointers}, {"put_and_get", put_and_get}, {"strided_and_indexed", strided_and_indexed},
         {"local_and_registered", local_and_registered}, {"teams", teams}, {"notifications", notifications},
         {"atomics", atomics}, {"locks", locks}, {"collectives", collectives},
-        {"long_collectives", long_collectives}, {"misuse", misuse}, {"many_allocations", many_allocations}};
+        {"long_collectives", long_collectives}, {"many_teams", many_teams}, {"threads", threads},
+        {"misuse", misuse}, {"many_allocations", many_allocations}};
     int64_t v = 0;
     fanlight_pointer nowhere = {0, 0, 0};
     WRONG(FANLIGHT_ERR_STATE, fanlight_put(nowhere, &v, 8));
