@@ -29,7 +29,10 @@ dart_ret_t dart_init_thread(int* argc, char*** argv, dart_thread_support_level_t
 
 dart_ret_t dart_init(int* argc, char*** argv) { return dart_init_thread(argc, argv, nullptr); }
 dart_ret_t dart_exit() {
-    if (!up || !fanlight_initialized()) return status("dart_exit", global::not_up());
+    if (!up || !fanlight_initialized()) {
+        status("dart_exit", global::not_up());
+        return DART_ERR_NOTINIT;
+    }
     up = false;
     forget_localities();
     return status("dart_exit", fanlight_exit());

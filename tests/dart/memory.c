@@ -658,7 +658,7 @@ static void threads(void)
     pthread_t other;
     int level = 0;
     MPI_Query_thread(&level);
-    if (level != MPI_THREAD_MULTIPLE || units > 4)  // more would take turns on two cores
+    if (level != MPI_THREAD_MULTIPLE || units > 3)  // more would take turns on two cores
         return;
     DO(fanlight_lock_create(FANLIGHT_TEAM_ALL, &mine[0].lock));
     DO(fanlight_allocate(FANLIGHT_TEAM_ALL, 16, 0, &mine[0].counter));
