@@ -1,6 +1,7 @@
 // Global memory inside a node, two units: fanlight-bench-global-<mpi>.  8-byte put and get
 // beside a plain store and load, and beside MPI's on its windows; a notified ping-pong beside
-// the round trip of a cache line.  Nanoseconds, the median of a number of rounds.
+// the round trip of a cache line; a broadcast into global memory beside MPI's.  Medians of rounds in
+// which all that is compared takes turns; each line that has something to reach says what.
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -36,27 +37,12 @@ static void get_ordinary(void) { mpi_get(ordinary); }
 static void put_shared(void) { mpi_put(shared); }
 static void get_shared(void) { mpi_get(shared); }
 
-// Unit 0 calls; the other one is in a barrier, and so lets MPI progress.
-static void rate(const char *name, void (*call)(void))
-{
-    double sample[rounds];
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (me == 0) {
-        for (int r = 0; r < rounds; r++) {
-            double start = MPI_Wtime();
-            for (int i = 0; i < calls; i++)
-                call();
-            sample[r] = (MPI_Wtime() - start) / calls;
-        }
-        printf("%-28s %9.1f ns\n", name, 1e9 * statistics_of(sample, rounds).median);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
 static _Atomic int64_t *mine, *other;
 
-static void line_round(int64_t number)
+static void line_round(void)
 {
+    static int64_t number;
+    number++;
     if (me == 0)
         atomic_store_explicit(other, number, memory_order_release);
     while (atomic_load_explicit(mine, memory_order_acquire) != number)
@@ -65,9 +51,9 @@ static void line_round(int64_t number)
         atomic_store_explicit(other, number, memory_order_release);
 }
 
-static void notify_round(int64_t number)
+static void notify_round(void)
 {
-    word = number;
+    word++;
     if (me == 0)
         fanlight_put_notify(there, &word, 8, 0);
     fanlight_wait_notify(FANLIGHT_TEAM_ALL, !me, 0);
@@ -75,19 +61,61 @@ static void notify_round(int64_t number)
         fanlight_put_notify(there, &word, 8, 0);
 }
 
-static void ping_pong(const char *name, void (*round)(int64_t))
+typedef struct Way {
+    const char *name;
+    void (*call)(void);
+    int both;            // both units call; else unit 0, and the other one, in a barrier, lets MPI progress
+    const char *beside;  // the way that it is compared with
+    double ratio;        // to that one, to reach: at most this many times as long, or, negative, at least
+} Way;
+
+static const Way ways[] = {
+    {"plain store", plain_store, 0, NULL, 0},
+    {"fanlight_put", put, 0, "plain store", 1.5},
+    {"fanlight_put, by call", put_called, 0, "plain store", 0},
+    {"MPI_Put, shared window", put_shared, 0, "fanlight_put", -1},
+    {"MPI_Put, ordinary window", put_ordinary, 0, "fanlight_put", -5},
+    {"plain load", plain_load, 0, NULL, 0},
+    {"fanlight_get", get, 0, "plain load", 1.5},
+    {"fanlight_get, by call", get_called, 0, "plain load", 0},
+    {"MPI_Get, shared window", get_shared, 0, "fanlight_get", -1},
+    {"MPI_Get, ordinary window", get_ordinary, 0, "fanlight_get", -5},
+    {"cache line, round trip", line_round, 1, NULL, 0},
+    {"put_notify, round trip", notify_round, 1, "cache line, round trip", 1.5},
+};
+enum { count = sizeof ways / sizeof *ways };
+
+static void say(const char *name, double seconds, const char *beside, double ratio, double wanted)
 {
-    double sample[rounds];
-    int64_t number = 0;
-    for (int r = 0; r < rounds; r++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double start = MPI_Wtime();
-        for (int i = 0; i < calls; i++)
-            round(++number);
-        sample[r] = (MPI_Wtime() - start) / calls;
+    printf("%-32s %10.1f ns", name, 1e9 * seconds);
+    if (beside)
+        printf("  %6.2f times %s", ratio, beside);
+    if (wanted > 0)
+        printf(" (at most %g): %s", wanted, ratio <= wanted ? "reached" : "not reached");
+    if (wanted < 0)
+        printf(" (at least %g): %s", -wanted, ratio >= -wanted ? "reached" : "not reached");
+    printf("\n");
+}
+
+static void measure(void)
+{
+    static double sample[count][rounds];
+    for (int r = 0; r < rounds; r++)
+        for (int w = 0; w < count; w++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            double start = MPI_Wtime();
+            for (int i = 0; (me == 0 || ways[w].both) && i < calls; i++)
+                ways[w].call();
+            sample[w][r] = (MPI_Wtime() - start) / calls;
+        }
+    double median[count];
+    for (int w = 0; me == 0 && w < count; w++) {
+        median[w] = statistics_of(sample[w], rounds).median;
+        int beside = 0;
+        while (ways[w].beside && strcmp(ways[beside].name, ways[w].beside) != 0)
+            beside++;
+        say(ways[w].name, median[w], ways[w].beside, median[w] / median[beside], ways[w].ratio);
     }
-    if (me == 0)
-        printf("%-28s %9.1f ns\n", name, 1e9 * statistics_of(sample, rounds).median);
 }
 
 // A broadcast of 1 MiB into global memory beside MPI's from and to private memory, in turns.
@@ -101,8 +129,8 @@ static void broadcast(void)
     fanlight_allocate(FANLIGHT_TEAM_ALL, broadcast_bytes, 4096, &p);
     char *own = fanlight_ptr(fanlight_at(p, me, 0));
     for (int i = 0; i < broadcasts; i++) {
-        memset(me == 0 ? own : private, i, broadcast_bytes);  // new bytes, in the root's cache
-        memset(me == 0 ? private : own, i, broadcast_bytes);
+        memset(own, me == 0 ? i : -1, broadcast_bytes);  // new bytes, in the root's cache
+        memset(private, me == 0 ? i : -1, broadcast_bytes);
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
         fanlight_global_broadcast(p, broadcast_bytes, 0);
@@ -112,10 +140,15 @@ static void broadcast(void)
         MPI_Bcast(private, broadcast_bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
         private_s[i] = MPI_Wtime() - start;
     }
+    for (int k = 0; k < broadcast_bytes; k++)
+        if (own[k] != (char)(broadcasts - 1) || private[k] != own[k]) {
+            fprintf(stderr, "fanlight-bench-global: byte %d is wrong\n", k);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
     if (me == 0) {
         double g = statistics_of(global_s, broadcasts).median, m = statistics_of(private_s, broadcasts).median;
-        printf("%-28s %9.1f us\n%-28s %9.1f us, %.2f times as long\n", "fanlight_global_broadcast, 1 MiB", 1e6 * g,
-               "MPI_Bcast, private, 1 MiB", 1e6 * m, m / g);
+        say("fanlight_global_broadcast, 1 MiB", g, NULL, 0, 0);
+        say("MPI_Bcast, private, 1 MiB", m, "the global one", m / g, -1.2);
     }
     fanlight_free(p);
 }
@@ -140,23 +173,16 @@ int main(void)
     // Lines that nobody else uses.
     other = fanlight_ptr(fanlight_at(p, !me, 1024));
     mine = fanlight_ptr(fanlight_at(p, me, 1024));
+    if (!direct) {
+        fprintf(stderr, "fanlight-bench-global: the two ranks must be on one node\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     void *base;
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &ordinary);
     MPI_Win_allocate_shared(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &shared);
     MPI_Win_lock_all(0, ordinary);
     MPI_Win_lock_all(0, shared);
-    rate("plain store", plain_store);
-    rate("fanlight_put", put);
-    rate("fanlight_put, by call", put_called);
-    rate("MPI_Put, shared window", put_shared);
-    rate("MPI_Put, ordinary window", put_ordinary);
-    rate("plain load", plain_load);
-    rate("fanlight_get", get);
-    rate("fanlight_get, by call", get_called);
-    rate("MPI_Get, shared window", get_shared);
-    rate("MPI_Get, ordinary window", get_ordinary);
-    ping_pong("cache line, round trip", line_round);
-    ping_pong("put_notify, round trip", notify_round);
+    measure();
     broadcast();
     MPI_Win_unlock_all(ordinary);
     MPI_Win_unlock_all(shared);

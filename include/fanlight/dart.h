@@ -140,7 +140,7 @@ DART_EXPORT dart_ret_t dart_init_thread(int *argc, char ***argv,
                                         dart_thread_support_level_t *thread_safety) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_exit(void) DART_NOTHROW;
 DART_EXPORT bool dart_initialized(void) DART_NOTHROW;
-DART_EXPORT void dart_abort(int errorcode) DART_NOTHROW;
+DART_EXPORT void dart_abort(int errorcode) __attribute__((noreturn));
 DART_EXPORT void dart_config(dart_config_t **config) DART_NOTHROW;
 
 /* ---- types and operators of the program --------------------------------------------------- */

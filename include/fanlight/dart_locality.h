@@ -98,39 +98,42 @@ typedef struct {
 } dart_unit_locality_t;
 
 /* Collective; dart_domain_team_locality and dart_unit_locality need it, except for all units. */
-DART_EXPORT dart_ret_t dart_team_locality_init(dart_team_t team);
-DART_EXPORT dart_ret_t dart_team_locality_finalize(dart_team_t team);
+DART_EXPORT dart_ret_t dart_team_locality_init(dart_team_t team) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_team_locality_finalize(dart_team_t team) DART_NOTHROW;
 /* Both point to what belongs to the team. */
 DART_EXPORT dart_ret_t dart_domain_team_locality(dart_team_t team, const char *domain_tag,
-                                                 dart_domain_locality_t **domain);
-DART_EXPORT dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_locality_t **locality);
+                                                 dart_domain_locality_t **domain) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit, dart_unit_locality_t **locality) DART_NOTHROW;
 
 /* Trees of the program's own. */
-DART_EXPORT dart_ret_t dart_domain_create(dart_domain_locality_t **domain);
-DART_EXPORT dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_locality_t **copy);
-DART_EXPORT dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain);
-DART_EXPORT dart_ret_t dart_domain_assign(dart_domain_locality_t *to, const dart_domain_locality_t *from);
+DART_EXPORT dart_ret_t dart_domain_create(dart_domain_locality_t **domain) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_locality_t **copy) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_domain_assign(dart_domain_locality_t *to, const dart_domain_locality_t *from) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *domain_tag,
-                                        dart_domain_locality_t **found);
-/* Keep what has, lies in, or contains one of the tags; remove what has or lies in one. */
-DART_EXPORT dart_ret_t dart_domain_select(dart_domain_locality_t *domain, int num_tags, const char **tags);
-DART_EXPORT dart_ret_t dart_domain_exclude(dart_domain_locality_t *domain, int num_tags, const char **tags);
+                                        dart_domain_locality_t **found) DART_NOTHROW;
+/* Keep what has, lies in, or contains one of the tags; remove what has or lies in one.  What is left
+ * keeps its tag. */
+DART_EXPORT dart_ret_t dart_domain_select(dart_domain_locality_t *domain, int num_tags, const char **tags) DART_NOTHROW;
+DART_EXPORT dart_ret_t dart_domain_exclude(dart_domain_locality_t *domain, int num_tags, const char **tags) DART_NOTHROW;
 /* The subdomain then belongs to the domain. */
 DART_EXPORT dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
-                                                 int relative_index);
+                                                 int relative_index) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_domain_move_subdomain(dart_domain_locality_t *domain,
-                                                  dart_domain_locality_t *new_parent, int relative_index);
-/* Group what is at the scope into num_parts groups; `split` is a domain that has been created. */
+                                                  dart_domain_locality_t *new_parent, int relative_index) DART_NOTHROW;
+/* The domain num_parts times, each time with a part of what is at the scope; `split` is an array of so
+ * many, which need not have been initialised. */
 DART_EXPORT dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-                                               int num_parts, dart_domain_locality_t *split);
-/* Arrays for free(); the strings and domains are the tree's. */
+                                               int num_parts, dart_domain_locality_t *split) DART_NOTHROW;
+/* Arrays, and strings, for free(); the domains are the tree's. */
 DART_EXPORT dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-                                              int *count, char ***tags);
+                                              int *count, char ***tags) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
-                                                 int *count, dart_domain_locality_t ***domains);
-/* Puts these domains, which must be siblings, below a new one; its tag is written. */
+                                                 int *count, dart_domain_locality_t ***domains) DART_NOTHROW;
+/* Puts these domains below a new one, which is the last child of the nearest that contains them all;
+ * its tag is written, and the others keep theirs. */
 DART_EXPORT dart_ret_t dart_domain_group(dart_domain_locality_t *domain, int count, const char **tags,
-                                         char *group_tag);
+                                         char *group_tag) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_locality_t *domain,
                                                  dart_locality_scope_t scope, size_t n, size_t *nout,
                                                  dart_group_t *parts) DART_NOTHROW;

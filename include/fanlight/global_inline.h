@@ -58,8 +58,9 @@ static inline fanlight_code fanlight_get_inline(void *to, fanlight_pointer from,
     return FANLIGHT_OK;
 }
 
-#define fanlight_put(to, from, bytes) fanlight_put_inline(to, from, bytes)
-#define fanlight_get(to, from, bytes) fanlight_get_inline(to, from, bytes)
+// Of any number of arguments, since a compound literal's commas part a macro's.
+#define fanlight_put(...) fanlight_put_inline(__VA_ARGS__)
+#define fanlight_get(...) fanlight_get_inline(__VA_ARGS__)
 #endif
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "global/runtime.h"
 #include "global/table.h"
 
 namespace fanlight::dart {
@@ -62,8 +63,10 @@ MadeType* find(dart_datatype_t type) {
 }
 
 std::mutex mutex;
+constexpr std::size_t most = PTRDIFF_MAX;  // bytes of anything
 
 dart_ret_t keep(const char* function, std::unique_ptr<MadeType> made, dart_datatype_t* result) {
+    if (!global::is_up()) return status(function, global::not_up());
     const std::scoped_lock lock(mutex);
     made->id = made_types.propose(0);
     if (made->id < 0) return invalid(function, "too many datatypes at once");
@@ -122,11 +125,12 @@ std::optional<global::Layout> layout_of(const Datatype& type, std::size_t nelem)
 
 }  // namespace fanlight::dart
 
+using namespace fanlight;
 using namespace fanlight::dart;
 
 dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen, dart_datatype_t* result) {
-    if (!result || !is_basic(base) || blocklen == 0 || stride < blocklen)
-        return invalid("dart_type_create_strided", "no basic type, or a stride shorter than its block");
+    if (!result || !is_basic(base) || blocklen == 0 || stride < blocklen || stride > most / datatype(base)->bytes)
+        return invalid("dart_type_create_strided", "no basic type, or a stride shorter than its block or too long");
     auto made = std::make_unique<MadeType>();
     made->type = *datatype(base);
     made->type.kind = Datatype::Kind::strided;
@@ -147,6 +151,8 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
     type.elements = 0;
     type.contiguous = false;
     for (size_t i = 0; i < count; ++i) {
+        if (std::max({blocklen[i], offset[i], type.elements}) > most / 2 / type.bytes)
+            return invalid("dart_type_create_indexed", "a block longer, or further away, than there is memory");
         type.elements += blocklen[i];
         type.lengths.push_back(blocklen[i] * type.bytes);
         type.offsets.push_back(offset[i] * type.bytes);
@@ -159,6 +165,7 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
 dart_ret_t dart_type_create_custom(size_t bytes, dart_datatype_t* result) {
     if (!result || bytes == 0 || bytes > INT_MAX)
         return invalid("dart_type_create_custom", "an element has 1 to 2147483647 bytes");
+    if (!global::is_up()) return status("dart_type_create_custom", global::not_up());
     auto made = std::make_unique<MadeType>();
     made->type.kind = Datatype::Kind::custom;
     made->type.bytes = bytes;
@@ -168,6 +175,7 @@ dart_ret_t dart_type_create_custom(size_t bytes, dart_datatype_t* result) {
 }
 
 dart_ret_t dart_type_destroy(dart_datatype_t* type) {
+    if (!global::is_up()) return status("dart_type_destroy", global::not_up());
     const std::scoped_lock lock(mutex);
     const std::unique_ptr<MadeType> made(type ? find(*type) : nullptr);
     if (!made) return invalid("dart_type_destroy", "no type that the program has made");

@@ -56,29 +56,50 @@ void prune(Domain& d, const std::function<bool(const std::string&)>& keeps) {
             prune(*child, keeps);
         } else {
             remove(d, i);
-            clear(*child);
-            std::free(child);
+            destroy(child);
         }
     }
     // Without its children it has no units either.
-    if (d.num_domains == 0 && d.scope < DART_LOCALITY_SCOPE_UNIT) set_units(d, {});
+    if (d.num_domains == 0 && d.scope < DART_LOCALITY_SCOPE_CORE) set_units(d, {});
 }
 
-void renew(Domain& d, std::map<int, int>& count_at_scope) {
+void select(Domain& d, const std::vector<std::string>& tags) {
+    prune(d, [&](const std::string& tag) {
+        return std::ranges::any_of(tags, [&](const std::string& t) { return lies_in(tag, t) || lies_in(t, tag); });
+    });
+}
+
+void exclude(Domain& d, const std::vector<std::string>& tags) {
+    prune(d, [&](const std::string& tag) {
+        return std::ranges::none_of(tags, [&](const std::string& t) { return lies_in(tag, t); });
+    });
+}
+
+void set_tag(Domain& child, const Domain& parent, int number) {
+    const std::string tag = (tag_of(parent) == "." ? "" : tag_of(parent)) + "." + std::to_string(number);
+    std::memset(child.domain_tag, 0, sizeof child.domain_tag);
+    tag.copy(child.domain_tag, sizeof child.domain_tag - 1);
+}
+
+// The tags below it follow from the places.
+void retag(Domain& d) {
+    for (int i = 0; i < d.num_domains; ++i) {
+        set_tag(*d.children[i], d, i);
+        retag(*d.children[i]);
+    }
+}
+
+void recount(Domain& d, std::map<int, int>& count_at_scope) {
     d.global_index = count_at_scope[d.scope]++;
     std::set<dart_unit_t> units;
     std::set<int> nodes;
     int cores = 0;
     for (int i = 0; i < d.num_domains; ++i) {
         Domain& child = *d.children[i];
-        const std::string above = tag_of(d) == "." ? "" : tag_of(d);
-        const std::string tag = above + "." + std::to_string(i);
-        std::memset(child.domain_tag, 0, sizeof child.domain_tag);
-        tag.copy(child.domain_tag, sizeof child.domain_tag - 1);
         child.parent = &d;
         child.relative_index = i;
         child.level = d.level + 1;
-        renew(child, count_at_scope);
+        recount(child, count_at_scope);
         for (int k = 0; k < child.num_units; ++k) units.insert(child.unit_ids[k].id);
         if (child.node_id >= 0) nodes.insert(child.node_id);
         cores += child.num_cores;
@@ -138,9 +159,19 @@ void set_units(Domain& d, const std::vector<dart_unit_t>& units) {
     for (std::size_t i = 0; i < units.size(); ++i) d.unit_ids[i].id = units[i];
 }
 
-void renew(Domain& root) {
+void destroy(Domain* d) {
+    clear(*d);
+    std::free(d);
+}
+
+void recount(Domain& root) {
     std::map<int, int> count_at_scope;
-    renew(root, count_at_scope);
+    recount(root, count_at_scope);
+}
+
+void renew(Domain& root) {
+    retag(root);
+    recount(root);
 }
 
 Domain* find(Domain& root, const std::string& tag) {
@@ -161,6 +192,10 @@ std::vector<Domain*> at_scope(Domain& root, dart_locality_scope_t scope) {
 namespace {
 
 Domain& top(Domain& d) { return d.parent ? top(*d.parent) : d; }
+// Whether the second is the first or lies in it.
+bool contains(const Domain& d, const Domain& other) {
+    return &d == &other || (other.parent && contains(d, *other.parent));
+}
 dart_ret_t no_domain(const char* function) { return invalid(function, "no domain, or no place for the result"); }
 
 // Joins these into at most n groups of nearly as many.
@@ -183,8 +218,9 @@ dart_ret_t dart_domain_create(dart_domain_locality_t** result) {
 
 dart_ret_t dart_domain_destroy(dart_domain_locality_t* domain) {
     if (!domain) return no_domain("dart_domain_destroy");
-    clear(*domain);
-    std::free(domain);
+    if (domain->parent || is_of_team(domain))
+        return invalid("dart_domain_destroy", "the domain goes with the one, or the team, that it belongs to");
+    destroy(domain);
     return DART_OK;
 }
 
@@ -197,10 +233,13 @@ dart_ret_t dart_domain_clone(const dart_domain_locality_t* domain, dart_domain_l
 
 dart_ret_t dart_domain_assign(dart_domain_locality_t* to, const dart_domain_locality_t* from) {
     if (!to || !from || to == from) return no_domain("dart_domain_assign");
-    Domain* const parent = to->parent;
+    // What is copied may lie in what is overwritten.
+    Domain copy;
+    copy_to(copy, *from);
+    copy.parent = to->parent;
     clear(*to);
-    copy_to(*to, *from);
-    to->parent = parent;
+    *to = copy;
+    for (int i = 0; i < to->num_domains; ++i) to->children[i]->parent = to;
     return DART_OK;
 }
 
@@ -212,24 +251,21 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t* domain, const char* ta
 
 dart_ret_t dart_domain_select(dart_domain_locality_t* domain, int count, const char** tags) {
     if (!domain || count < 0 || (count > 0 && !tags)) return no_domain("dart_domain_select");
-    prune(*domain, [&](const std::string& tag) {
-        return std::any_of(tags, tags + count, [&](const char* t) { return lies_in(tag, t) || lies_in(t, tag); });
-    });
-    renew(*domain);
+    select(*domain, {tags, tags + count});
+    recount(*domain);
     return DART_OK;
 }
 
 dart_ret_t dart_domain_exclude(dart_domain_locality_t* domain, int count, const char** tags) {
     if (!domain || count < 0 || (count > 0 && !tags)) return no_domain("dart_domain_exclude");
-    prune(*domain, [&](const std::string& tag) {
-        return std::none_of(tags, tags + count, [&](const char* t) { return lies_in(tag, t); });
-    });
-    renew(*domain);
+    exclude(*domain, {tags, tags + count});
+    recount(*domain);
     return DART_OK;
 }
 
 dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t* domain, dart_domain_locality_t* subdomain, int index) {
-    if (!domain || !subdomain || subdomain->parent) return no_domain("dart_domain_add_subdomain");
+    if (!domain || !subdomain || subdomain->parent || subdomain == &top(*domain))
+        return invalid("dart_domain_add_subdomain", "no domains, or one that belongs to another or contains this one");
     insert(*domain, subdomain, index);
     renew(top(*domain));
     return DART_OK;
@@ -239,8 +275,10 @@ dart_ret_t dart_domain_move_subdomain(dart_domain_locality_t* domain, dart_domai
     if (!domain || !parent || !domain->parent) return no_domain("dart_domain_move_subdomain");
     for (const Domain* d = parent; d; d = d->parent)
         if (d == domain) return invalid("dart_domain_move_subdomain", "a domain cannot lie in itself");
-    remove(*domain->parent, domain->relative_index);
+    Domain& before = *domain->parent;
+    remove(before, domain->relative_index);
     insert(*parent, domain, index);
+    renew(top(before));
     renew(top(*parent));
     return DART_OK;
 }
@@ -250,21 +288,15 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t* domain, dart_lo
     if (!domain || !split || count < 1) return no_domain("dart_domain_split_scope");
     const std::vector<Domain*> domains = at_scope(const_cast<Domain&>(*domain), scope);
     if (domains.empty()) return DART_ERR_NOTFOUND;
-    clear(*split);
-    Domain head = *domain;
-    head.children = nullptr, head.unit_ids = nullptr, head.num_domains = head.num_units = 0;
-    copy_to(*split, head);
-    for (const auto& part : parts_of(domains, static_cast<std::size_t>(count))) {
-        Domain* const group = new_domain(DART_LOCALITY_SCOPE_GROUP);
-        group->team = domain->team;
-        for (const Domain* d : part) {
-            Domain* const copy = new_domain();
-            copy_to(*copy, *d);
-            insert(*group, copy, group->num_domains);
-        }
-        insert(*split, group, split->num_domains);
+    auto parts = parts_of(domains, static_cast<std::size_t>(count));
+    parts.resize(static_cast<std::size_t>(count));
+    for (const auto& part : parts) {
+        std::vector<std::string> tags;
+        for (const Domain* d : part) tags.push_back(tag_of(*d));
+        copy_to(*split, *domain);
+        select(*split, tags);
+        recount(*split++);
     }
-    renew(*split);
     return DART_OK;
 }
 
@@ -284,31 +316,50 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t* domain, dart_loc
     const std::vector<Domain*> found = at_scope(const_cast<Domain&>(*domain), scope);
     *count = static_cast<int>(found.size());
     *tags = found.empty() ? nullptr : array<char*>(found.size());
-    for (std::size_t i = 0; i < found.size(); ++i) (*tags)[i] = found[i]->domain_tag;
+    for (std::size_t i = 0; i < found.size(); ++i) (*tags)[i] = ::strdup(found[i]->domain_tag);
     return found.empty() ? DART_ERR_NOTFOUND : DART_OK;
 }
 
 dart_ret_t dart_domain_group(dart_domain_locality_t* domain, int count, const char** tags, char* group_tag) {
     if (!domain || count < 1 || !tags || !group_tag) return no_domain("dart_domain_group");
     std::vector<Domain*> members;
-    for (int i = 0; i < count; ++i) {
-        Domain* const d = find(*domain, tags[i]);
+    std::vector<std::string> member_tags(tags, tags + count);
+    for (const std::string& tag : member_tags) {
+        Domain* const d = find(*domain, tag);
         if (!d) return DART_ERR_NOTFOUND;
-        if (!d->parent || (!members.empty() && d->parent != members[0]->parent) ||
-            std::ranges::find(members, d) != members.end())
-            return invalid("dart_domain_group", "the domains of a group are different children of one domain");
+        if (d == domain || std::ranges::any_of(members, [&](Domain* m) { return contains(*m, *d) || contains(*d, *m); }))
+            return invalid("dart_domain_group", "the domains of a group lie below the domain, and apart from each other");
         members.push_back(d);
     }
-    Domain& parent = *members[0]->parent;
+    Domain* parent = members[0]->parent;
+    for (const Domain* d : members)
+        while (!contains(*parent, *d) || parent == d) parent = parent->parent;
+
+    // The others keep their tags: the group's is a new one.
     Domain* const group = new_domain(DART_LOCALITY_SCOPE_GROUP);
-    group->team = parent.team;
-    insert(parent, group, parent.num_domains);
-    for (Domain* d : members) {
-        remove(parent, static_cast<int>(std::find(parent.children, parent.children + parent.num_domains, d) -
-                                        parent.children));
-        insert(*group, d, group->num_domains);
+    group->team = parent->team;
+    int number = 0;
+    for (int i = 0; i < parent->num_domains; ++i) {
+        const std::string tag = tag_of(*parent->children[i]);
+        number = std::max(number, std::atoi(tag.c_str() + tag.rfind('.') + 1) + 1);
     }
-    renew(top(*domain));
+    set_tag(*group, *parent, number);
+    for (int i = parent->num_domains - 1; i >= 0; --i) {
+        Domain* const child = parent->children[i];
+        if (std::ranges::find(members, child) != members.end()) {
+            remove(*parent, i);
+            insert(*group, child, 0);
+        } else if (std::ranges::any_of(members, [&](Domain* m) { return contains(*child, *m); })) {
+            Domain* const part = new_domain();
+            copy_to(*part, *child);
+            select(*part, member_tags);
+            insert(*group, part, 0);
+            exclude(*child, member_tags);
+        }
+    }
+    insert(*parent, group, parent->num_domains);
+    retag(*group);
+    recount(top(*domain));
     std::memcpy(group_tag, group->domain_tag, sizeof group->domain_tag);
     return DART_OK;
 }

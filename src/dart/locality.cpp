@@ -1,5 +1,6 @@
-// Where a team's units run.  The tree: all, nodes, NUMA domains, units.  What the system's files
-// tell is enough for it; no library is needed.
+// Where a team's units run.  The tree: all, nodes, modules (one for each node: units on devices of
+// other kinds there are not), NUMA domains, units, cores.  What the system's files tell is enough for
+// it; no library is needed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,7 +77,7 @@ struct Locality {
     Domain* root = nullptr;
     std::vector<dart_unit_locality_t> units;
     ~Locality() {
-        if (root) dart_domain_destroy(root);
+        if (root) destroy(root);
     }
 };
 
@@ -109,28 +110,31 @@ std::unique_ptr<Locality> make(const global::Team& team) {
     made->root = new_domain(DART_LOCALITY_SCOPE_GLOBAL);
     made->root->team = slot_of(team.id);
     std::map<int, Domain*> nodes;
-    std::map<int, std::map<int, Domain*>> numas;
+    std::map<int, std::map<int, Domain*>> modules, numas;
     std::vector<Domain*> of_unit;
     for (int u = 0; u < team.size; ++u) {
         const int world = team.world[static_cast<std::size_t>(u)];
         const global::Place& place = global::runtime.places[static_cast<std::size_t>(world)];
         const dart_hwinfo_t& hw = hardware[static_cast<std::size_t>(u)];
         Domain& node = child(*made->root, nodes, place.node, DART_LOCALITY_SCOPE_NODE);
-        Domain& numa = child(node, numas[place.node], std::max(place.numa, 0), DART_LOCALITY_SCOPE_NUMA);
-        Domain* const unit = new_domain(DART_LOCALITY_SCOPE_UNIT);
-        insert(numa, unit, numa.num_domains);
-        unit->team = slot_of(team.id);
-        set_units(*unit, {world});
-        unit->num_cores = 1;
-        unit->num_nodes = 1;
-        node.num_cores = hw.num_cores;
+        Domain& module = child(node, modules[place.node], 0, DART_LOCALITY_SCOPE_MODULE);
+        Domain& numa = child(module, numas[place.node], std::max(place.numa, 0), DART_LOCALITY_SCOPE_NUMA);
+        std::map<int, Domain*> own;
+        Domain& unit = child(numa, own, 0, DART_LOCALITY_SCOPE_UNIT);
+        Domain* const core = new_domain(DART_LOCALITY_SCOPE_CORE);
+        insert(unit, core, 0);
+        core->team = slot_of(team.id);
+        set_units(*core, {world});
+        core->num_cores = unit.num_cores = 1;
+        core->num_nodes = 1;
+        node.num_cores = module.num_cores = hw.num_cores;
         numa.num_cores = std::max(hw.num_cores / hw.num_numa, 1);
-        for (Domain* d : {&node, &numa, unit}) {
+        for (Domain* d : {&node, &module, &numa, &unit, core}) {
             d->node_id = place.node;
             d->shared_mem_bytes = hw.system_memory_bytes;
             set_host(d->host, place.host);
         }
-        of_unit.push_back(unit);
+        of_unit.push_back(core);
     }
     renew(*made->root);
     for (int u = 0; u < team.size; ++u) {
@@ -165,10 +169,29 @@ Locality* known(const char* function, dart_team_t id, dart_ret_t& error) {
 
 }  // namespace
 
+namespace fanlight::dart {
+
+bool is_of_team(const Domain* domain) {
+    const std::scoped_lock lock(mutex);
+    return std::ranges::any_of(localities(), [&](const auto& entry) { return entry.second->root == domain; });
+}
+
+void forget_localities() {
+    const std::scoped_lock lock(mutex);
+    localities().clear();
+}
+
+}  // namespace fanlight::dart
+
 dart_ret_t dart_team_locality_init(dart_team_t id) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_locality_init", id, error);
     if (!team) return error;
+    {
+        // The program may have pointers to it.
+        const std::scoped_lock lock(mutex);
+        if (localities().contains(team->id)) return DART_OK;
+    }
     auto made = make(*team);
     const std::scoped_lock lock(mutex);
     localities()[team->id] = std::move(made);
@@ -190,12 +213,12 @@ dart_ret_t dart_domain_team_locality(dart_team_t team, const char* tag, dart_dom
     return locality ? dart_domain_find(locality->root, tag, domain) : error;
 }
 
-dart_ret_t dart_unit_locality(dart_team_t team, dart_unit_t unit, dart_unit_locality_t** result) {
+dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit, dart_unit_locality_t** result) {
     dart_ret_t error = DART_OK;
     Locality* const locality = known("dart_unit_locality", team, error);
     if (!locality) return error;
-    if (!result || unit < 0 || static_cast<std::size_t>(unit) >= locality->units.size())
+    if (!result || unit.id < 0 || static_cast<std::size_t>(unit.id) >= locality->units.size())
         return invalid("dart_unit_locality", "no such unit in the team, or no place for the result");
-    *result = &locality->units[static_cast<std::size_t>(unit)];
+    *result = &locality->units[static_cast<std::size_t>(unit.id)];
     return DART_OK;
 }

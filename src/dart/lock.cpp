@@ -19,4 +19,6 @@ dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t* result) {
     return status("dart_lock_try_acquire", fanlight_lock_try(own(lock), result));
 }
 dart_ret_t dart_lock_release(dart_lock_t lock) { return status("dart_lock_release", fanlight_lock_release(own(lock))); }
-bool dart_lock_initialized(struct dart_lock_struct const* lock) { return lock != nullptr; }
+bool dart_lock_initialized(struct dart_lock_struct const* lock) {
+    return fanlight::global::segment_of(own(const_cast<dart_lock_t>(lock))) != nullptr;
+}

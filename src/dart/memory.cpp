@@ -12,10 +12,12 @@ namespace {
 size_t bytes_of(size_t nelem, dart_datatype_t type) {
     const Datatype* const t = datatype(type);
     if (!t || (t->kind != Datatype::Kind::basic && t->kind != Datatype::Kind::custom)) return SIZE_MAX;
-    return nelem > SIZE_MAX / t->bytes ? SIZE_MAX : nelem * t->bytes;
+    return nelem > PTRDIFF_MAX / t->bytes ? SIZE_MAX : nelem * t->bytes;
 }
 
-dart_ret_t result(const char* function, fanlight_code code, fanlight_pointer pointer, dart_gptr_t* gptr) {
+dart_ret_t result(const char* function, size_t bytes, fanlight_code code, fanlight_pointer pointer, dart_gptr_t* gptr) {
+    if (code != FANLIGHT_OK && bytes == SIZE_MAX)
+        return invalid(function, "no contiguous datatype, or more bytes than there can be");
     if (code != FANLIGHT_OK) return status(function, code);
     *gptr = gptr_of(pointer);
     return DART_OK;
@@ -61,7 +63,8 @@ dart_ret_t dart_gptr_setflags(dart_gptr_t* gptr, uint16_t flags) {
 dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t* gptr) {
     if (!gptr) return invalid("dart_memalloc", "no place for the pointer");
     fanlight_pointer pointer;
-    return result("dart_memalloc", fanlight_local_allocate(bytes_of(nelem, type), &pointer), pointer, gptr);
+    const size_t bytes = bytes_of(nelem, type);
+    return result("dart_memalloc", bytes, fanlight_local_allocate(bytes, &pointer), pointer, gptr);
 }
 
 dart_ret_t dart_memfree(dart_gptr_t gptr) {
@@ -71,9 +74,10 @@ dart_ret_t dart_memfree(dart_gptr_t gptr) {
 
 dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type, dart_gptr_t* gptr) {
     fanlight_pointer pointer;
-    return result("dart_team_memalloc_aligned",
-                  fanlight_allocate(fanlight_id(team), bytes_of(nelem, type), 0, gptr ? &pointer : nullptr), pointer,
-                  gptr);
+    const size_t bytes = bytes_of(nelem, type);
+    // What one unit gives wrong is an error for all.
+    return result("dart_team_memalloc_aligned", bytes,
+                  fanlight_allocate(fanlight_id(team), bytes, 0, gptr ? &pointer : nullptr), pointer, gptr);
 }
 
 dart_ret_t dart_team_memfree(dart_gptr_t gptr) {
@@ -85,11 +89,8 @@ dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t
                                  dart_gptr_t* gptr) {
     fanlight_pointer pointer;
     const size_t bytes = bytes_of(nelem, type);
-    // Without a place for the pointer it is everybody's error, as a wrong type is.
-    return result("dart_team_memregister",
-                  fanlight_register(fanlight_id(team), bytes == SIZE_MAX ? nullptr : addr, bytes,
-                                    gptr ? &pointer : nullptr),
-                  pointer, gptr);
+    return result("dart_team_memregister", bytes,
+                  fanlight_register(fanlight_id(team), addr, bytes, gptr ? &pointer : nullptr), pointer, gptr);
 }
 
 dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type, void* addr,

@@ -15,9 +15,8 @@ inline std::int16_t slot_of(std::int32_t id) {
 // Null, and what to return in `error`, where there is no such team.
 inline global::Team* team_of(const char* function, dart_team_t team, dart_ret_t& error) {
     global::Team* const found = team < 0 ? nullptr : global::teams.in_slot(team);
-    if (!global::is_up()) error = status(function, global::not_up());
-    else if (!found) error = invalid(function, "no such team, or this unit is not in it");
-    return global::is_up() ? found : nullptr;
+    if (!found) error = invalid(function, "no such team, or this unit is not in it");
+    return found;
 }
 
 inline fanlight_team fanlight_id(dart_team_t team) {

@@ -24,7 +24,7 @@ dart_ret_t typed(const char* function, Direction direction, Completion completio
     if (!there || !here || there->base != here->base)
         return invalid(function, "no such types, or not of the same base type");
     const auto remote = layout_of(*there, nelem), own = there == here ? remote : layout_of(*here, nelem);
-    if (!remote || !own) return invalid(function, "no whole number of the type's blocks");
+    if (!remote || !own) return invalid(function, "no whole number of the type's blocks, or more bytes than there can be");
     return status(function, global::transfer(direction, completion, pointer_of(gptr), *remote, local, *own,
                                              reinterpret_cast<fanlight_handle*>(handle)));
 }

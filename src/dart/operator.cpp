@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "dart/datatype.h"
+#include "global/runtime.h"
 
 namespace fanlight::dart {
 
@@ -138,12 +139,14 @@ Reduction reduction(dart_operation_t op, dart_datatype_t type, std::size_t nelem
 
 }  // namespace fanlight::dart
 
+using namespace fanlight;
 using namespace fanlight::dart;
 
 dart_ret_t dart_op_create(dart_operator_t function, void* userdata, bool commute, dart_datatype_t type, bool,
                           dart_operation_t* result) {
     if (!function || !result || mpi_datatype(type) == MPI_DATATYPE_NULL)
         return invalid("dart_op_create", "no function, or no contiguous type");
+    if (!global::is_up()) return status("dart_op_create", global::not_up());
     auto made = std::make_unique<Operator>(Operator{function, userdata, type});
     // Its own copy, so that the type may be destroyed before the operator.
     MPI_Type_dup(mpi_datatype(type), &made->mpi_type);
@@ -157,6 +160,7 @@ dart_ret_t dart_op_create(dart_operator_t function, void* userdata, bool commute
 }
 
 dart_ret_t dart_op_destroy(dart_operation_t* op) {
+    if (!global::is_up()) return status("dart_op_destroy", global::not_up());
     Operators& o = operators();
     const std::scoped_lock lock(o.mutex);
     const auto found = op ? o.made.find(*op) : o.made.end();

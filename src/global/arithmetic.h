@@ -55,11 +55,13 @@ inline MPI_Op mpi_op(fanlight_operator op) {
 
 template <class T>
 T combined(T a, T b, fanlight_operator op) {
+    // Integers wrap around, as MPI's and the processor's do.
+    using Wide = std::conditional_t<std::integral<T>, std::uint64_t, T>;
     switch (op) {
         case FANLIGHT_MIN: return b < a ? b : a;
         case FANLIGHT_MAX: return a < b ? b : a;
-        case FANLIGHT_SUM: return static_cast<T>(a + b);
-        case FANLIGHT_PROD: return static_cast<T>(a * b);
+        case FANLIGHT_SUM: return static_cast<T>(Wide(a) + Wide(b));
+        case FANLIGHT_PROD: return static_cast<T>(Wide(a) * Wide(b));
         case FANLIGHT_REPLACE: return b;
         default: break;
     }

@@ -2,8 +2,8 @@
 // them, for all units; elsewhere MPI does, for all units, also inside a node.  Whoever uses one
 // element uses it in one way, and sums come out exactly.  A long double, for which no processor
 // has an atomic operation, is changed under a lock of the unit that it belongs to.
+#include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstring>
 
 #include "global/arithmetic.h"
@@ -36,9 +36,9 @@ T update(T& element, T value, fanlight_operator op) {
 fanlight_code check(fanlight_pointer to, std::size_t count, fanlight_type type, fanlight_operator op, Target& t) {
     if (const fanlight_code error = check_arithmetic(type, op)) return error;
     const TypeInfo info = types[type];
-    if (count > INT_MAX) return fail(FANLIGHT_ERR_ARGUMENT, "%zu elements are too many", count);
-    if (const fanlight_code error = resolve(to, count * info.bytes, t)) return error;
-    if (t.offset % info.bytes != 0)
+    if (const fanlight_code error = resolve(to, count > SIZE_MAX / info.bytes ? SIZE_MAX : count * info.bytes, t)) return error;
+    // Registered memory may itself not be aligned.
+    if (t.offset % info.bytes != 0 || (t.direct() && reinterpret_cast<std::uintptr_t>(t.address()) % info.bytes != 0))
         return fail(FANLIGHT_ERR_ARGUMENT, "offset %llu is not aligned to elements of %zu bytes",
                     static_cast<unsigned long long>(t.offset), info.bytes);
     return FANLIGHT_OK;
@@ -132,10 +132,15 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
 #endif
-    MPI_Win win = t.segment->window;
-    const auto n = static_cast<int>(count);
-    const int code = MPI_Accumulate(values, n, mpi_type(type), t.unit, static_cast<MPI_Aint>(t.offset), n,
-                                    mpi_type(type), mpi_op(op), win);
+    // MPI counts in int.
+    constexpr std::size_t longest = std::size_t{1} << 30;
+    int code = MPI_SUCCESS;
+    for (std::size_t i = 0; i < count && code == MPI_SUCCESS; i += longest) {
+        const auto n = static_cast<int>(std::min(longest, count - i));
+        const std::size_t at = i * types[type].bytes;
+        code = MPI_Accumulate(static_cast<const char*>(values) + at, n, mpi_type(type), t.unit,
+                              static_cast<MPI_Aint>(t.offset + at), n, mpi_type(type), mpi_op(op), t.segment->window);
+    }
     return mpi_code(code, "MPI_Accumulate");
 }
 

@@ -29,12 +29,13 @@ struct Range {
     bool direct() const { return segment->direct; }
 };
 
+// All units find the same, also where each has registered memory of a length of its own.
 fanlight_code range_of(fanlight_pointer p, std::size_t bytes, Range& range) {
     Target t;
     p.unit = 0;
-    if (const fanlight_code error = resolve(p, bytes, t)) return error;
-    p.unit = t.segment->team->unit;
-    if (const fanlight_code error = resolve(p, bytes, t)) return error;
+    do {
+        if (const fanlight_code error = resolve(p, bytes, t)) return error;
+    } while (t.segment->registered() && ++p.unit < t.segment->team->size);
     range = {t.segment, p.offset};
     return FANLIGHT_OK;
 }

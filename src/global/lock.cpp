@@ -1,19 +1,9 @@
-// Locks: a queue (queue.h) in global memory.
-#include <atomic>
-#include <mutex>
-#include <thread>
-
+// Locks: a queue (queue.h) in global memory.  A lock's handle is the number of its segment, so that
+// one that has been freed is known to be.
+#include "global/barrier.h"
 #include "global/queue.h"
 #include "global/runtime.h"
 #include "global/segment.h"
-
-struct fanlight_lock_object {
-    std::int32_t segment;
-    fanlight_team team;
-    int unit;
-    std::mutex threads;                       // the unit's threads queue here first
-    std::atomic<std::thread::id> owner{};
-};
 
 namespace fanlight::global {
 
@@ -44,82 +34,98 @@ private:
 
 // Waits for a unit of the lock's team.
 struct ForUnit {
-    const fanlight_lock_object& lock;
+    const Segment& lock;
     template <class Ready>
     void operator()(int unit, const Ready& ready) const {
-        wait_for(teams.find(lock.team)->world[static_cast<std::size_t>(unit)], "lock", ready);
+        wait_for(lock.team->world[static_cast<std::size_t>(unit)], "lock", ready);
     }
 };
 
-fanlight_code usable(const fanlight_lock_object* lock) {
-    if (!is_up()) return not_up();
-    if (!lock || !segments.find(lock->segment)) return fail(FANLIGHT_ERR_ARGUMENT, "no such lock");
-    return FANLIGHT_OK;
+// Null, and an error, where there is no such lock.
+Segment* find_lock(fanlight_lock lock, fanlight_code& error) {
+    Segment* const s = segment_of(lock);
+    if (!s) error = is_up() ? fail(FANLIGHT_ERR_ARGUMENT, "the lock has been freed, or never was") : not_up();
+    return s;
 }
 
+bool is_mine(const Lock& lock) { return lock.owner.load() == std::this_thread::get_id(); }
+fanlight_code held_already() { return fail(FANLIGHT_ERR_STATE, "this thread holds the lock already"); }
+
 }  // namespace
+
+Segment* segment_of(fanlight_lock lock) {
+    const auto id = reinterpret_cast<std::intptr_t>(lock);
+    Segment* const s = id > 0 && id <= INT32_MAX ? segments.find(static_cast<std::int32_t>(id)) : nullptr;
+    return s && s->lock ? s : nullptr;
+}
+
 }  // namespace fanlight::global
 
 using namespace fanlight::global;
 
 fanlight_code fanlight_lock_create(fanlight_team team, fanlight_lock* lock) {
-    if (!lock) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_lock_create: no place for the lock");
     fanlight_pointer pointer;
-    if (const fanlight_code error = fanlight_allocate(team, static_cast<std::size_t>(Word::end), 0, &pointer)) return error;
-    auto* made = new fanlight_lock_object{.segment = pointer.segment, .team = team, .unit = 0, .threads = {}};
-    fanlight_team_unit(team, &made->unit);
-    const Words words{made->segment};
-    Queue(words, made->unit).make();
-    *lock = made;
-    return fanlight_team_barrier(team);
+    if (const fanlight_code error =
+            fanlight_allocate(team, static_cast<std::size_t>(Word::end), 0, lock ? &pointer : nullptr))
+        return error;
+    Segment& s = *segments.find(pointer.segment);
+    s.own = true;
+    s.lock = std::make_unique<Lock>();
+    const Words words{s.id};
+    Queue(words, s.team->unit).make();
+    *lock = reinterpret_cast<fanlight_lock>(static_cast<std::intptr_t>(s.id));
+    return barrier(*s.team);
 }
 
 fanlight_code fanlight_lock_free(fanlight_lock* lock) {
     if (!lock) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_lock_free: no lock");
-    if (const fanlight_code error = usable(*lock)) return error;
-    if ((*lock)->owner.load() != std::thread::id{}) return fail(FANLIGHT_ERR_STATE, "the lock is held");
-    const fanlight_code error = fanlight_free({0, (*lock)->segment, 0});
-    if (error == FANLIGHT_OK) {
-        delete *lock;
-        *lock = FANLIGHT_LOCK_NULL;
-    }
-    return error;
+    fanlight_code error = FANLIGHT_OK;
+    Segment* const s = find_lock(*lock, error);
+    if (!s) return error;
+    if (s->lock->owner.load() != std::thread::id{}) error = fail(FANLIGHT_ERR_STATE, "this unit holds the lock");
+    if ((error = agree(s->team->comm, error))) return error;
+    release_allocated(s);
+    *lock = FANLIGHT_LOCK_NULL;
+    return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_lock_acquire(fanlight_lock lock) {
-    if (const fanlight_code error = usable(lock)) return error;
-    if (lock->owner.load() == std::this_thread::get_id())
-        return fail(FANLIGHT_ERR_STATE, "this thread holds the lock already");
-    lock->threads.lock();
-    const Words words{lock->segment};
-    Queue(words, lock->unit).enter(ForUnit{*lock});
-    lock->owner = std::this_thread::get_id();
+    fanlight_code error = FANLIGHT_OK;
+    Segment* const s = find_lock(lock, error);
+    if (!s) return error;
+    if (is_mine(*s->lock)) return held_already();
+    s->lock->threads.lock();
+    const Words words{s->id};
+    Queue(words, s->team->unit).enter(ForUnit{*s});
+    s->lock->owner = std::this_thread::get_id();
     return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_lock_try(fanlight_lock lock, int* acquired) {
-    if (const fanlight_code error = usable(lock)) return error;
+    fanlight_code error = FANLIGHT_OK;
+    Segment* const s = find_lock(lock, error);
+    if (!s) return error;
     if (!acquired) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_lock_try: no place for the result");
     *acquired = 0;
-    if (lock->owner.load() == std::this_thread::get_id())
-        return fail(FANLIGHT_ERR_STATE, "this thread holds the lock already");
-    if (!lock->threads.try_lock()) return FANLIGHT_OK;
-    const Words words{lock->segment};
-    *acquired = Queue(words, lock->unit).try_enter();
+    if (is_mine(*s->lock)) return held_already();
+    if (!s->lock->threads.try_lock()) return FANLIGHT_OK;
+    const Words words{s->id};
+    *acquired = Queue(words, s->team->unit).try_enter();
     if (*acquired)
-        lock->owner = std::this_thread::get_id();
+        s->lock->owner = std::this_thread::get_id();
     else
-        lock->threads.unlock();
+        s->lock->threads.unlock();
     return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_lock_release(fanlight_lock lock) {
-    if (const fanlight_code error = usable(lock)) return error;
-    if (lock->owner.load() != std::this_thread::get_id())
-        return fail(FANLIGHT_ERR_STATE, "this thread does not hold the lock");
-    lock->owner = std::thread::id{};
-    const Words words{lock->segment};
-    Queue(words, lock->unit).leave(ForUnit{*lock});
-    lock->threads.unlock();
+    fanlight_code error = FANLIGHT_OK;
+    Segment* const s = find_lock(lock, error);
+    if (!s) return error;
+    if (!is_mine(*s->lock)) return fail(FANLIGHT_ERR_STATE, "this thread does not hold the lock");
+    s->lock->owner = std::thread::id{};
+    const Words words{s->id};
+    Queue(words, s->team->unit).leave(ForUnit{*s});
+    s->lock->threads.unlock();
     return FANLIGHT_OK;
 }

@@ -18,7 +18,7 @@ namespace fanlight::global {
 
 Runtime runtime;
 
-fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "Fanlight's global memory is not initialised"); }
+fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "not initialised: fanlight_init, or dart_init, comes first, and nothing comes after the exit"); }
 
 // A test of a receive that nobody answers looks at everything that the MPI library has under
 // way (src/collective/quiet.cpp says why not a probe).
@@ -118,8 +118,10 @@ fanlight_code start() {
     MPI_Comm_size(world, &size);
     find_places(world, size);
     prepare_waiting(world, rank, size);
-    fanlight_code error = FANLIGHT_OK;
-    Team* const all = make_team(world, FANLIGHT_TEAM_ALL, error);
+    const Agreement agreed = agree_on_segment(world, FANLIGHT_OK);
+    fanlight_code error = agreed.code;
+    if (error) return error;
+    Team* const all = make_team(world, FANLIGHT_TEAM_ALL, agreed.segment, error);
     return all ? open_local_memory(*all) : error;
 }
 

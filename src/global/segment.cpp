@@ -49,6 +49,7 @@ Segment* kept(Segment* s, fanlight_code error) {
         publish(s->id, &s->published);
         return s;
     }
+    segments.withdraw(s->id);
     delete s;
     return nullptr;
 }
@@ -60,39 +61,36 @@ constexpr std::size_t own_from = 65536;
 // Makes the node's parts and maps them.  All units of the team succeed, or none.
 fanlight_code map_parts(Segment& s, std::size_t reserved) {
     Team& team = *s.team;
-    int rank = 0, size = 1;
-    MPI_Comm_rank(team.node, &rank);
-    MPI_Comm_size(team.node, &size);
+    const auto size = static_cast<std::size_t>(team.size), own = static_cast<std::size_t>(team.unit);
+    std::vector<std::size_t> here;  // this node's units
+    for (std::size_t u = 0; u < size; ++u)
+        if (team.node_rank[u] >= 0) here.push_back(u);
     const bool one_piece = reserved < own_from;
     struct Name {
         char text[64];
     };
-    std::vector<Name> names(static_cast<std::size_t>(size));
+    std::vector<Name> names(size);
     std::error_code problem;
-    s.memory.resize(one_piece ? 1 : names.size());
-    const std::size_t mine = one_piece ? 0 : static_cast<std::size_t>(rank);
-    if (!one_piece || rank == 0) {
-        s.memory[mine] = fanlight::Segment::create(one_piece ? reserved * names.size() : reserved, problem);
-        const std::string& name = s.memory[mine].name();
-        name.copy(names[mine].text, sizeof(Name) - 1);
+    s.memory.resize(one_piece ? 1 : here.size());
+    if (!one_piece || here[0] == own) {
+        fanlight::Segment& mine = s.memory[one_piece ? 0 : static_cast<std::size_t>(team.node_rank[own])];
+        mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem);
+        mine.name().copy(names[own].text, sizeof(Name) - 1);
     }
-    if (one_piece)
-        MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.node);
+    if (one_piece && team.one_node)
+        MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.comm);
     else
-        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.node);
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.comm);
     for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
-        if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[i].text, problem);
+        if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[here[i]].text, problem);
     int bad = problem ? 1 : 0, any = 0;
     MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm);
     for (fanlight::Segment& piece : s.memory) piece.unlink();
     if (bad) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, problem.message().c_str());
     if (any) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
-    for (std::size_t u = 0; u < s.parts.size(); ++u) {
-        if (team.node_rank[u] < 0) continue;
-        const auto r = static_cast<std::size_t>(team.node_rank[u]);
-        auto* const base = reinterpret_cast<char*>(s.memory[one_piece ? 0 : r].bytes().data());
-        s.parts[u].address = base + (one_piece ? r * reserved : 0);
-    }
+    for (std::size_t i = 0; i < here.size(); ++i)
+        s.parts[here[i]].address = reinterpret_cast<char*>(s.memory[one_piece ? 0 : i].bytes().data()) +
+                                   (one_piece ? i * reserved : 0);
     return FANLIGHT_OK;
 }
 
@@ -127,6 +125,11 @@ Segment* attach(Team& team, std::int32_t id, void* address, std::size_t bytes, f
     return kept(s, error);
 }
 
+void release_allocated(Segment* s) {
+    --s->team->allocations;
+    release(s);
+}
+
 void release(Segment* s) {
     publish(s->id, nullptr);
     segments.take(s);
@@ -158,7 +161,11 @@ fanlight_code begin(fanlight_team id, fanlight_code own, std::int64_t value, Tea
     fanlight_code error = FANLIGHT_OK;
     team = find_team(id, error);
     if (!team) return error;
-    agreed = agree(team->comm, segments, own, value);
+    agreed = agree_on_segment(team->comm, own, value);
+    if (agreed.code == FANLIGHT_OK && !agreed.same) {
+        segments.withdraw(agreed.segment);
+        return fail(FANLIGHT_ERR_ARGUMENT, "the units want different numbers of bytes, or alignments");
+    }
     return agreed.code;
 }
 
@@ -169,27 +176,29 @@ fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment
     if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allocate: no place for the pointer");
     if (alignment > 4096 || (alignment & (alignment - 1)))
         error = fail(FANLIGHT_ERR_ARGUMENT, "an alignment of %zu is not a power of two up to 4096", alignment);
-    if (bytes > PTRDIFF_MAX / 2) error = fail(FANLIGHT_ERR_MEMORY, "%zu bytes are too many", bytes);
+    // Both in one number.
+    constexpr std::size_t alignments = 4096 * 2;
+    if (bytes > PTRDIFF_MAX / alignments) error = fail(FANLIGHT_ERR_MEMORY, "%zu bytes are too many", bytes);
+    const std::size_t wanted = error == FANLIGHT_OK ? bytes * alignments + std::max(alignment, line) : 0;
     Team* team = nullptr;
     Agreement agreed;
-    if ((error = begin(id, error, static_cast<std::int64_t>(bytes), team, agreed))) return error;
-    if (!agreed.same) return fail(FANLIGHT_ERR_ARGUMENT, "the units want different numbers of bytes");
-    if (!allocate(*team, agreed.id, bytes, alignment, error)) return error;
+    if ((error = begin(id, error, static_cast<std::int64_t>(wanted), team, agreed))) return error;
+    if (!allocate(*team, agreed.segment, bytes, alignment, error)) return error;
     ++team->allocations;
-    *pointer = {0, agreed.id, 0};
+    *pointer = {0, agreed.segment, 0};
     return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, fanlight_pointer* pointer) {
     fanlight_code error = FANLIGHT_OK;
-    if (!pointer || (!address && bytes))
+    if (!pointer || (!address && bytes) || bytes > PTRDIFF_MAX)
         error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_register: no memory, or no place for the pointer");
     Team* team = nullptr;
     Agreement agreed;
     if ((error = begin(id, error, 0, team, agreed))) return error;
-    if (!attach(*team, agreed.id, address, bytes, error)) return error;
+    if (!attach(*team, agreed.segment, address, bytes, error)) return error;
     ++team->allocations;
-    *pointer = {0, agreed.id, 0};
+    *pointer = {0, agreed.segment, 0};
     return FANLIGHT_OK;
 }
 
@@ -199,8 +208,7 @@ fanlight_code fanlight_free(fanlight_pointer pointer) {
     if (!s) return explain(pointer, 0);
     if (s->own) return fail(FANLIGHT_ERR_SEGMENT, "segment %d was not allocated by the program", pointer.segment);
     if (const fanlight_code error = barrier(*s->team)) return error;
-    --s->team->allocations;
-    release(s);
+    release_allocated(s);
     return FANLIGHT_OK;
 }
 
@@ -211,8 +219,7 @@ void* fanlight_ptr(fanlight_pointer pointer) {
 
 fanlight_code fanlight_segment_team(fanlight_pointer pointer, fanlight_team* team) {
     Target t;
-    if (const fanlight_code error = resolve({pointer.unit < 0 ? 0 : pointer.unit, pointer.segment, 0}, 0, t))
-        return error;
+    if (const fanlight_code error = resolve({0, pointer.segment, 0}, 0, t)) return error;
     if (!team) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_segment_team: no place for the team");
     *team = t.segment->team->id;
     return FANLIGHT_OK;

@@ -1,8 +1,12 @@
 // A segment of global memory: a part at each unit of a team.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "collective/mpi_header.h"
@@ -14,6 +18,12 @@
 namespace fanlight::global {
 
 using Part = fanlight_part;
+
+// This unit's side of a lock, whose queue is in a segment of its own (lock.cpp).
+struct Lock {
+    std::mutex threads;  // the unit's threads queue here first
+    std::atomic<std::thread::id> owner{};
+};
 
 // The node's parts are POSIX shared memory, really reserved, as a group's (execute/group.h), and
 // not an MPI_Win_allocate_shared: that takes Open MPI 46 ms where this takes a fraction of one.
@@ -30,6 +40,7 @@ struct Segment {
     bool direct = false;
     bool own = false;               // Fanlight's, not the program's to free
     std::uint16_t flags = 0;        // DART's
+    std::unique_ptr<Lock> lock;     // null: no lock's
     fanlight_segment published{};   // what the programs' own checks look at (global_inline.h)
     bool registered() const { return memory.empty(); }
 };
@@ -39,6 +50,9 @@ inline constinit Table<Segment> segments;
 Segment* allocate(Team&, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code&);
 Segment* attach(Team&, std::int32_t id, void* address, std::size_t bytes, fanlight_code&);
 void release(Segment*);
+void release_allocated(Segment*);  // that counts among its team's allocations
+// Null where there is no such lock.
+Segment* segment_of(fanlight_lock);
 
 // A part and the place in it that a pointer names.
 struct Target {

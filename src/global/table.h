@@ -26,19 +26,26 @@ public:
     }
     void put(T* thing) {
         slot(thing->id).store(thing, std::memory_order_release);
-        if (thing->id >= next_) next_ = thing->id == INT32_MAX ? 1 : thing->id + 1;
+        if (thing->id >= next_.load(std::memory_order_relaxed)) next_.store(after(thing->id), std::memory_order_relaxed);
+        withdraw(thing->id);
     }
     void take(const T* thing) { slot(thing->id).store(nullptr, std::memory_order_release); }
 
     // The first number from `from` on whose slot is free; -1 where none is.  0 is never proposed:
-    // it is what all units have from the start.
-    std::int32_t propose(std::int32_t from) const {
-        std::int32_t id = from > next_ ? from : next_;
-        for (std::int32_t i = 0; i < slots; ++i) {
-            if ((id & (slots - 1)) != 0 && !in_slot(id)) return id;
-            id = id == INT32_MAX ? 1 : id + 1;
+    // it is what all units have from the start.  Until it is put or withdrawn no other thread, whose
+    // team may be making something as well, gets it.
+    std::int32_t propose(std::int32_t from) {
+        const std::int32_t next = next_.load(std::memory_order_relaxed);
+        std::int32_t id = from > next ? from : next;
+        for (std::int32_t i = 0; i < slots; ++i, id = after(id)) {
+            if ((id & (slots - 1)) == 0 || proposed(id).exchange(true)) continue;
+            if (!in_slot(id)) return id;
+            withdraw(id);
         }
         return -1;
+    }
+    void withdraw(std::int32_t id) {
+        if (id > 0) proposed(id).store(false);
     }
 
     template <class Do>
@@ -48,10 +55,13 @@ public:
     }
 
 private:
+    static std::int32_t after(std::int32_t id) { return id == INT32_MAX ? 1 : id + 1; }
     std::atomic<T*>& slot(std::int32_t id) { return entries_[static_cast<std::size_t>(id & (slots - 1))]; }
+    std::atomic<bool>& proposed(std::int32_t id) { return proposed_[static_cast<std::size_t>(id & (slots - 1))]; }
 
     std::array<std::atomic<T*>, slots> entries_{};
-    std::int32_t next_ = 1;
+    std::array<std::atomic<bool>, slots> proposed_{};
+    std::atomic<std::int32_t> next_ = 1;
 };
 
 }  // namespace fanlight::global

@@ -1,6 +1,7 @@
 #include "global/team.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "global/runtime.h"
 #include "global/segment.h"
@@ -17,66 +18,84 @@ Team* find_team(fanlight_team id, fanlight_code& error) {
     return team;
 }
 
-template <class T>
-Agreement agree(MPI_Comm comm, const Table<T>& table, fanlight_code own, std::int64_t value) {
-    std::int32_t from = 0;
-    for (;;) {
-        const std::int64_t id = table.propose(from);
-        std::int64_t mine[6] = {id, -id, value, -value, own != FANLIGHT_OK, id < 0}, all[6] = {};
-        if (const int code = MPI_Allreduce(mine, all, 6, MPI_INT64_T, MPI_MAX, comm); code != MPI_SUCCESS)
-            return {.code = mpi_code(code, "MPI_Allreduce")};
-        if (own != FANLIGHT_OK) return {.code = own};
-        if (all[4]) return {.code = fail(FANLIGHT_ERR_ARGUMENT, "another unit of the team gave wrong arguments")};
-        if (all[5]) return {.code = fail(FANLIGHT_ERR_MEMORY, "all %d numbers are in use", Table<T>::slots)};
-        if (all[0] == -all[1]) return {static_cast<std::int32_t>(all[0]), all[2] == -all[3], FANLIGHT_OK};
-        from = static_cast<std::int32_t>(all[0]);
-    }
-}
-template Agreement agree(MPI_Comm, const Table<Segment>&, fanlight_code, std::int64_t);
-template Agreement agree(MPI_Comm, const Table<Team>&, fanlight_code, std::int64_t);
-
 namespace {
 
-std::vector<int> translated(MPI_Comm comm, int size, MPI_Comm to) {
+fanlight_code anothers() { return fail(FANLIGHT_ERR_ARGUMENT, "another unit of the team gave wrong arguments"); }
+
+Agreement agree(MPI_Comm comm, fanlight_code own, std::int64_t value, bool on_team) {
+    Agreement agreed;
+    const auto withdraw = [&](fanlight_code code) {
+        segments.withdraw(agreed.segment);
+        teams.withdraw(agreed.team);
+        return Agreement{.code = code};
+    };
+    std::int32_t segment_from = 0, team_from = 0;
+    for (;;) {
+        agreed.segment = segments.propose(segment_from);
+        agreed.team = on_team ? teams.propose(team_from) : 0;
+        const std::int64_t segment = agreed.segment, team = agreed.team;
+        std::int64_t mine[8] = {segment, -segment, team, -team, value, -value, own != FANLIGHT_OK, segment < 0 || team < 0};
+        std::int64_t all[8] = {};
+        if (const int code = MPI_Allreduce(mine, all, 8, MPI_INT64_T, MPI_MAX, comm); code != MPI_SUCCESS)
+            return withdraw(mpi_code(code, "MPI_Allreduce"));
+        if (own != FANLIGHT_OK) return withdraw(own);
+        if (all[6]) return withdraw(anothers());
+        if (all[7]) return withdraw(fail(FANLIGHT_ERR_MEMORY, "all %d numbers are in use", Table<Team>::slots));
+        agreed.same = all[4] == -all[5];
+        if (all[0] == -all[1] && all[2] == -all[3]) return agreed;
+        withdraw(FANLIGHT_OK);
+        segment_from = static_cast<std::int32_t>(all[0]);
+        team_from = static_cast<std::int32_t>(all[2]);
+    }
+}
+
+std::vector<int> ranks_in_world(MPI_Comm comm, int size) {
     std::vector<int> ranks(static_cast<std::size_t>(size)), result(ranks.size());
-    for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-    MPI_Group group, other;
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const Team* const all = teams.find(FANLIGHT_TEAM_ALL);
+    if (!all) return ranks;
+    MPI_Group group, world;
     MPI_Comm_group(comm, &group);
-    MPI_Comm_group(to, &other);
-    MPI_Group_translate_ranks(group, size, ranks.data(), other, result.data());
+    MPI_Comm_group(all->comm, &world);
+    MPI_Group_translate_ranks(group, size, ranks.data(), world, result.data());
     MPI_Group_free(&group);
-    MPI_Group_free(&other);
-    for (int& rank : result)
-        if (rank == MPI_UNDEFINED) rank = -1;
+    MPI_Group_free(&world);
     return result;
 }
 
 }  // namespace
 
-Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error) {
+Agreement agree_on_segment(MPI_Comm comm, fanlight_code own, std::int64_t value) { return agree(comm, own, value, false); }
+Agreement agree_on_team(MPI_Comm comm, fanlight_code own) { return agree(comm, own, 0, true); }
+
+fanlight_code agree(MPI_Comm comm, fanlight_code own) {
+    int mine = own != FANLIGHT_OK, any = 0;
+    if (const int code = MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm)) return mpi_code(code, "MPI_Allreduce");
+    if (own != FANLIGHT_OK) return own;
+    return any ? anothers() : FANLIGHT_OK;
+}
+
+Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_code& error) {
     auto* team = new Team;
     team->id = id;
     team->comm = comm;
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm, &team->unit);
     MPI_Comm_size(comm, &team->size);
-    const Team* const all = teams.find(FANLIGHT_TEAM_ALL);
-    team->world = translated(comm, team->size, all ? all->comm : comm);
-    const int node = runtime.places[static_cast<std::size_t>(team->world[static_cast<std::size_t>(team->unit)])].node;
-    MPI_Comm_split(comm, node, team->unit, &team->node);
-    MPI_Comm_set_errhandler(team->node, MPI_ERRORS_RETURN);
-    team->node_rank = translated(comm, team->size, team->node);
-    team->one_node = std::ranges::find(team->node_rank, -1) == team->node_rank.end();
+    team->world = ranks_in_world(comm, team->size);
+    const auto node_of = [&](int unit) {
+        return runtime.places[static_cast<std::size_t>(team->world[static_cast<std::size_t>(unit)])].node;
+    };
+    int here = 0;
+    for (int u = 0; u < team->size; ++u) team->node_rank.push_back(node_of(u) == node_of(team->unit) ? here++ : -1);
+    team->one_node = here == team->size;
 
     const std::size_t counters = static_cast<std::size_t>(team->size) * FANLIGHT_NOTIFICATIONS;
     team->sent.assign(counters, 0);
     team->seen.assign(counters, 0);
-    const Agreement agreed = agree(comm, segments, FANLIGHT_OK);
-    error = agreed.code;
-    if (error == FANLIGHT_OK)
-        team->notifications = allocate(*team, agreed.id, Team::counters_at + counters * sizeof(std::uint64_t), 0, error);
-    if (error != FANLIGHT_OK) {
-        MPI_Comm_free(&team->node);
+    team->notifications = allocate(*team, segment, Team::counters_at + counters * sizeof(std::uint64_t), 0, error);
+    if (!team->notifications) {
+        teams.withdraw(id);
         MPI_Comm_free(&team->comm);
         delete team;
         return nullptr;
@@ -89,7 +108,6 @@ Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error) {
 fanlight_code free_team(Team& team) {
     teams.take(&team);
     release(team.notifications);
-    MPI_Comm_free(&team.node);
     MPI_Comm_free(&team.comm);
     delete &team;
     return FANLIGHT_OK;
@@ -107,6 +125,19 @@ fanlight_code no_unit(const Team& team, int unit) {
 }
 fanlight_code no_place(const char* function) {
     return fail(FANLIGHT_ERR_ARGUMENT, "%s: no place for the result", function);
+}
+
+// What `function` gave becomes the team whose numbers have been agreed on.
+fanlight_code made(const Agreement& agreed, int code, const char* function, MPI_Comm comm, fanlight_team* result) {
+    *result = FANLIGHT_TEAM_NULL;
+    if (code != MPI_SUCCESS || comm == MPI_COMM_NULL) {
+        segments.withdraw(agreed.segment);
+        teams.withdraw(agreed.team);
+        return mpi_code(code, function);
+    }
+    fanlight_code error = FANLIGHT_OK;
+    if (make_team(comm, agreed.team, agreed.segment, error)) *result = agreed.team;
+    return error;
 }
 
 }  // namespace
@@ -143,7 +174,7 @@ fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int c
         if (std::ranges::adjacent_find(sorted) != sorted.end())
             error = fail(FANLIGHT_ERR_UNIT, "fanlight_team_create: a unit is named twice");
     }
-    const Agreement agreed = agree(team->comm, teams, error);
+    const Agreement agreed = agree_on_team(team->comm, error);
     if (agreed.code) return agreed.code;
     MPI_Group all, chosen;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -152,12 +183,7 @@ fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int c
     const int code = MPI_Comm_create(team->comm, chosen, &comm);
     MPI_Group_free(&all);
     MPI_Group_free(&chosen);
-    if (code != MPI_SUCCESS) return mpi_code(code, "MPI_Comm_create");
-    *result = FANLIGHT_TEAM_NULL;
-    if (comm == MPI_COMM_NULL) return FANLIGHT_OK;
-    if (!make_team(comm, agreed.id, error)) return error;
-    *result = agreed.id;
-    return FANLIGHT_OK;
+    return made(agreed, code, "MPI_Comm_create", comm, result);
 }
 
 fanlight_code fanlight_team_split(fanlight_team parent, int color, int key, fanlight_team* result) {
@@ -165,16 +191,11 @@ fanlight_code fanlight_team_split(fanlight_team parent, int color, int key, fanl
     const Team* const team = find_team(parent, error);
     if (!team) return error;
     if (!result) error = no_place("fanlight_team_split");
-    const Agreement agreed = agree(team->comm, teams, error);
+    const Agreement agreed = agree_on_team(team->comm, error);
     if (agreed.code) return agreed.code;
     MPI_Comm comm = MPI_COMM_NULL;
-    if (const int code = MPI_Comm_split(team->comm, color < 0 ? MPI_UNDEFINED : color, key, &comm))
-        return mpi_code(code, "MPI_Comm_split");
-    *result = FANLIGHT_TEAM_NULL;
-    if (comm == MPI_COMM_NULL) return FANLIGHT_OK;
-    if (!make_team(comm, agreed.id, error)) return error;
-    *result = agreed.id;
-    return FANLIGHT_OK;
+    const int code = MPI_Comm_split(team->comm, color < 0 ? MPI_UNDEFINED : color, key, &comm);
+    return made(agreed, code, "MPI_Comm_split", comm, result);
 }
 
 fanlight_code fanlight_team_free(fanlight_team* id) {

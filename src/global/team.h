@@ -18,10 +18,9 @@ struct Segment;
 struct Team {
     std::int32_t id = -1;
     MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Comm node = MPI_COMM_NULL;
     int unit = 0, size = 0;
     std::vector<int> world;      // the number in FANLIGHT_TEAM_ALL of each unit
-    std::vector<int> node_rank;  // in `node`; -1: on another node
+    std::vector<int> node_rank;  // among the team's units on this node; -1: on another node
     bool one_node = true;
     int allocations = 0;         // that the program has not freed yet
 
@@ -41,18 +40,23 @@ inline constinit Table<Team> teams;
 // Null, and an error, where there is no such team.
 Team* find_team(fanlight_team, fanlight_code& error);
 
-// Makes a Team of a communicator, which is then its own.  Collective over it.
-Team* make_team(MPI_Comm comm, std::int32_t id, fanlight_code& error);
+// Makes a Team of a communicator, which is then its own, with these numbers, which have been agreed
+// on.  Collective over it.
+Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_code& error);
 fanlight_code free_team(Team&);
 
-// What all units of a team must agree on before they do something together: a number that is
-// free for all, whether all gave the same, and whether one of them cannot take part.
+// What all units of a team must agree on before they do something together: numbers that are free
+// for all (put() or withdraw() follows), whether all gave the same value, and whether one of them
+// cannot take part.
 struct Agreement {
-    std::int32_t id = -1;
+    std::int32_t segment = -1, team = -1;
     bool same = true;
     fanlight_code code = FANLIGHT_OK;  // OK, this unit's own error, or that another one has one
 };
-template <class T>
-Agreement agree(MPI_Comm comm, const Table<T>& table, fanlight_code own, std::int64_t value = 0);
+Agreement agree_on_segment(MPI_Comm comm, fanlight_code own, std::int64_t value = 0);
+// And on the segment that a team always has.
+Agreement agree_on_team(MPI_Comm comm, fanlight_code own);
+// The last of these alone.
+fanlight_code agree(MPI_Comm comm, fanlight_code own);
 
 }  // namespace fanlight::global

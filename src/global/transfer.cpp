@@ -147,13 +147,26 @@ fanlight_code fanlight_get_handle(void* to, fanlight_pointer from, size_t bytes,
     return contiguous(Direction::get, Completion::handle, from, to, bytes, handle);
 }
 
+namespace {
+// The blocks that are written do not overlap; there are so many bytes.
+fanlight_code check_blocks(size_t stride, size_t block, size_t count) {
+    if (count > 1 && stride < block)
+        return fail(FANLIGHT_ERR_ARGUMENT, "blocks of %zu bytes, %zu apart, overlap where they are written", block, stride);
+    if (block > 0 && count > PTRDIFF_MAX / block)
+        return fail(FANLIGHT_ERR_RANGE, "%zu blocks of %zu bytes are more than there can be", count, block);
+    return FANLIGHT_OK;
+}
+}  // namespace
+
 fanlight_code fanlight_put_strided(fanlight_pointer to, size_t to_stride, const void* from, size_t from_stride,
                                    size_t block, size_t count) {
+    if (const fanlight_code error = check_blocks(to_stride, block, count)) return error;
     return transfer(Direction::put, Completion::blocking, to, Layout::strided(count, block, to_stride),
                     const_cast<void*>(from), Layout::strided(count, block, from_stride));
 }
 fanlight_code fanlight_get_strided(void* to, size_t to_stride, fanlight_pointer from, size_t from_stride,
                                    size_t block, size_t count) {
+    if (const fanlight_code error = check_blocks(to_stride, block, count)) return error;
     return transfer(Direction::get, Completion::blocking, from, Layout::strided(count, block, from_stride), to,
                     Layout::strided(count, block, to_stride));
 }

@@ -131,6 +131,16 @@ static void memory(void)
     CHECK(buffer[50] == 1000 * right && buffer[51] == 1000 * right + 10 && buffer[3] == 1000 * right + 20);
     BAD(dart_get_blocking(buffer, p, 4, list, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, p, 4, DART_TYPE_INT, DART_TYPE_FLOAT));
+    BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, DART_TYPE_INT, DART_TYPE_INT));
+    BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, column, DART_TYPE_INT));
+    BAD(dart_put_blocking(at(p, right, 4 * 10), buffer, 10, DART_TYPE_INT, column));  // leaves the segment
+    BAD(dart_put_blocking(p, buffer, 1, (dart_datatype_t)7777, (dart_datatype_t)7777));
+    BAD(dart_type_create_strided(DART_TYPE_INT, SIZE_MAX / 2, 1, &custom));
+    BAD(dart_type_create_indexed(DART_TYPE_INT, 1, (size_t[]){1}, (size_t[]){SIZE_MAX / 4}, &custom));
+    DO(dart_get_blocking(NULL, p, 0, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_put_blocking(p, NULL, 0, column, list));
+    CHECK(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, me == 0 ? column : DART_TYPE_INT, &q) != DART_OK);
+    BAD(dart_memalloc(SIZE_MAX / 2, DART_TYPE_INT, &q));
     BAD(dart_get_blocking(buffer, at(p, 0, 0), 101, DART_TYPE_INT, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, at(p, units, 0), 1, DART_TYPE_INT, DART_TYPE_INT));
     barrier();
@@ -363,7 +373,11 @@ static void locks(void)
     DO(dart_get_blocking(&n, p, 1, DART_TYPE_INT, DART_TYPE_INT));
     CHECK(n == 50 * units);
     barrier();
+    dart_lock_t gone = lock;
     DO(dart_team_lock_destroy(&lock));
+    CHECK(!dart_lock_initialized(gone));
+    BAD(dart_lock_acquire(gone));
+    BAD(dart_team_lock_destroy(&gone));
     DO(dart_team_memfree(p));
 }
 
@@ -373,12 +387,16 @@ static void locality(void)
     DO(dart_domain_team_locality(DART_TEAM_ALL, ".", &all));
     CHECK(all->scope == DART_LOCALITY_SCOPE_GLOBAL && all->num_units == units && all->num_nodes >= 1);
     dart_unit_locality_t *mine;
-    DO(dart_unit_locality(DART_TEAM_ALL, me, &mine));
-    CHECK(mine->unit.id == me && mine->hwinfo.num_scopes == 4 && strlen(mine->hwinfo.host) > 0);
-    BAD(dart_unit_locality(DART_TEAM_ALL, units, &mine));
+    DO(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(me), &mine));
+    CHECK(mine->unit.id == me && mine->hwinfo.num_scopes == 6 && strlen(mine->hwinfo.host) > 0);
+    BAD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(units), &mine));
     DO(dart_domain_find(all, mine->domain_tag, &found));
-    CHECK(found->scope == DART_LOCALITY_SCOPE_UNIT && found->num_units == 1 && found->unit_ids[0].id == me);
-    CHECK(dart_domain_find(all, ".99", &found) == DART_ERR_NOTFOUND);
+    CHECK(found->scope == DART_LOCALITY_SCOPE_CORE && found->num_units == 1 && found->unit_ids[0].id == me);
+    CHECK(found->parent->scope == DART_LOCALITY_SCOPE_UNIT && found->level == 5);
+    CHECK(dart_domain_find(all, ".99", &found) == DART_ERR_NOTFOUND && !found);
+    BAD(dart_domain_destroy(all));
+    BAD(dart_domain_destroy(all->children[0]));
+    BAD(dart_domain_add_subdomain(all->children[0], all, 0));
     int n;
     char **tags;
     dart_domain_locality_t **domains;
@@ -389,9 +407,11 @@ static void locality(void)
     free(domains);
     DO(dart_domain_clone(all, &copy));
     CHECK(copy->num_units == units && copy->children[0] != all->children[0]);
-    const char *first[1] = {tags[0]};
+    const char *first[1] = {tags[0]}, *ends[2] = {tags[0], tags[units - 1]};
     DO(dart_domain_exclude(copy, 1, first));
-    CHECK(copy->num_units == units - 1);
+    // Nothing else has its tag now.
+    CHECK(copy->num_units == units - 1 && dart_domain_find(copy, tags[0], &found) == DART_ERR_NOTFOUND);
+    CHECK(units < 2 || (dart_domain_find(copy, tags[units - 1], &found) == DART_OK && found->unit_ids[0].id == units - 1));
     DO(dart_domain_assign(copy, all));
     DO(dart_domain_select(copy, 1, first));
     CHECK(copy->num_units == 1);
@@ -400,15 +420,30 @@ static void locality(void)
     DO(dart_domain_group(copy, 1, first, group));
     DO(dart_domain_find(copy, group, &found));
     CHECK(found->scope == DART_LOCALITY_SCOPE_GROUP && found->num_units == 1 && copy->num_units == units);
+    // Of domains with different parents as well.
+    if (units > 1) {
+        DO(dart_domain_assign(copy, all));
+        DO(dart_domain_group(copy, 2, ends, group));
+        DO(dart_domain_find(copy, group, &found));
+        CHECK(found->num_units == 2 && found->unit_ids[0].id == 0 && found->unit_ids[1].id == units - 1);
+        CHECK(copy->num_units == units);
+        BAD(dart_domain_group(copy, 2, (const char *[]){".0", ".0.0"}, group));
+    }
     DO(dart_domain_move_subdomain(found, copy, 0));
     CHECK(strcmp(found->domain_tag, ".0") == 0 && found->parent == copy);
     BAD(dart_domain_move_subdomain(found, found->children[0], 0));
     DO(dart_domain_create(&fresh));
     DO(dart_domain_add_subdomain(copy, fresh, 1));
     CHECK(copy->children[1] == fresh && strcmp(fresh->domain_tag, ".1") == 0);
-    DO(dart_domain_create(&split));
-    DO(dart_domain_split_scope(all, DART_LOCALITY_SCOPE_UNIT, 2, split));
-    CHECK(split->num_domains == (units < 2 ? units : 2) && split->num_units == units);
+    // Into three parts, each the whole tree with some of its units.
+    split = calloc(3, sizeof *split);
+    DO(dart_domain_split_scope(all, DART_LOCALITY_SCOPE_UNIT, 3, split));
+    int in_parts = 0;
+    for (int i = 0; i < 3; i++) {
+        CHECK(split[i].scope == DART_LOCALITY_SCOPE_GLOBAL && split[i].num_units >= units / 3);
+        in_parts += split[i].num_units;
+    }
+    CHECK(in_parts == units);
     dart_group_t everybody, parts[8];
     size_t nout = 0, size = 0, sum = 0;
     DO(dart_team_get_group(DART_TEAM_ALL, &everybody));
@@ -420,24 +455,65 @@ static void locality(void)
     }
     CHECK((int)sum == units);
     DO(dart_group_destroy(&everybody));
-    DO(dart_domain_destroy(split));
+    free(split);
     DO(dart_domain_destroy(copy));
+    for (int i = 0; i < units; i++)
+        free(tags[i]);
     free(tags);
     dart_team_t team;
     DO(dart_team_clone(DART_TEAM_ALL, &team));
-    BAD(dart_unit_locality(team, 0, &mine));
+    const dart_team_unit_t zero = DART_TEAM_UNIT_ID(0);
+    BAD(dart_unit_locality(team, zero, &mine));
     DO(dart_team_locality_init(team));
-    DO(dart_unit_locality(team, 0, &mine));
+    DO(dart_unit_locality(team, zero, &mine));
+    dart_unit_locality_t *again;
+    DO(dart_team_locality_init(team));
+    DO(dart_unit_locality(team, zero, &again));
+    CHECK(again == mine);
     DO(dart_team_locality_finalize(team));
     DO(dart_team_destroy(&team));
+}
+
+// Before dart_init and after dart_exit.
+static void outside(void)
+{
+    size_t size = 0;
+    int v = 0;
+    int32_t is = 0;
+    dart_gptr_t p = {.unitid = 0, .segid = 0, .teamid = 0};
+    dart_handle_t h = (dart_handle_t)(intptr_t)77;
+    dart_lock_t lock = DART_LOCK_NULL;
+    dart_datatype_t type = DART_TYPE_LAST + 1;
+    dart_operation_t op = DART_OP_LAST + 1;
+    dart_team_t team;
+    dart_unit_locality_t *locality;
+#define NOT_UP(call) CHECK((call) == DART_ERR_NOTINIT)
+    NOT_UP(dart_barrier(DART_TEAM_ALL));
+    NOT_UP(dart_size(&size));
+    NOT_UP(dart_team_clone(DART_TEAM_ALL, &team));
+    NOT_UP(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, DART_TYPE_INT, &p));
+    NOT_UP(dart_memalloc(1, DART_TYPE_INT, &p));
+    NOT_UP(dart_put_blocking(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    NOT_UP(dart_get(&v, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+    NOT_UP(dart_accumulate(p, &v, 1, DART_TYPE_INT, DART_OP_SUM));
+    NOT_UP(dart_flush(p));
+    NOT_UP(dart_wait(&h));
+    NOT_UP(dart_allreduce(&v, &v, 1, DART_TYPE_INT, DART_OP_SUM, DART_TEAM_ALL));
+    NOT_UP(dart_send(&v, 1, DART_TYPE_INT, 0, DART_GLOBAL_UNIT_ID(0)));
+    NOT_UP(dart_team_lock_init(DART_TEAM_ALL, &lock));
+    NOT_UP(dart_lock_try_acquire(lock, &is));
+    NOT_UP(dart_type_create_custom(8, &type));
+    NOT_UP(dart_type_destroy(&type));
+    NOT_UP(dart_op_create(largest, NULL, true, DART_TYPE_INT, false, &op));
+    NOT_UP(dart_op_destroy(&op));
+    NOT_UP(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(0), &locality));
 }
 
 int main(int argc, char **argv)
 {
     size_t size = 0;
     CHECK(!dart_initialized());
-    CHECK(dart_barrier(DART_TEAM_ALL) == DART_ERR_NOTINIT);
-    CHECK(dart_size(&size) == DART_ERR_NOTINIT);
+    outside();
     dart_thread_support_level_t threads;
     DO(dart_init_thread(&argc, &argv, &threads));
     CHECK(threads == DART_THREAD_MULTIPLE && dart_initialized());
@@ -458,6 +534,7 @@ int main(int argc, char **argv)
     barrier();
     DO(dart_exit());
     CHECK(!dart_initialized() && dart_exit() == DART_ERR_NOTINIT);
+    outside();
     if (me == 0)
         printf("ok\n");
     return 0;

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "fanlight/fanlight.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 static int me, units;
@@ -24,6 +25,9 @@ static void pointers(void)
 static void put_and_get(void)
 {
     enum { words = 1000 };
+    int64_t here = 0;
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_get(&here, (fanlight_pointer){0, 12345, 0}, 8));
+    WRONG(FANLIGHT_ERR_SEGMENT, fanlight_put((fanlight_pointer){0, 12345, 0}, &here, 8));
     fanlight_pointer p;
     DO(fanlight_allocate(FANLIGHT_TEAM_ALL, (size_t)units * words * 8, 4096, &p));
     CHECK(p.unit == 0 && p.offset == 0);
@@ -139,6 +143,10 @@ static void strided_and_indexed(void)
     CHECK(own[10] == 7000 + 10 * left && own[0] == 7000 + 10 * left + 2 && own[27] == 7000 + 10 * left + 5);
     WRONG(FANLIGHT_ERR_RANGE, fanlight_put_strided(right, 8 * n, local, 8, 8, n + 1));
     WRONG(FANLIGHT_ERR_RANGE, fanlight_put_strided(right, SIZE_MAX / 2, local, 8, 8, n));
+    WRONG(FANLIGHT_ERR_RANGE, fanlight_get_strided(local, 16, right, 0, 16, SIZE_MAX / 16 + 1));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_put_strided(right, 0, local, 8, 8, n));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_get_strided(local, 4, right, 8, 8, n));
+    DO(fanlight_get_strided(local, 8, right, 0, 8, n));  // one block n times
     barrier();
     DO(fanlight_free(p));
 }
@@ -299,6 +307,22 @@ static void notifications(void)
     DO(fanlight_free(p));
 }
 
+// A ticket is drawn by compare and swap, of each width.
+#define TICKETS(T, type, times)                                                          \
+    do {                                                                                 \
+        memset(own, 0, 512);                                                             \
+        barrier();                                                                       \
+        int mine = 0, sum = 0;                                                           \
+        for (T seen = 0; seen < (T)((times) * units);) {                                 \
+            T next = (T)(seen + 1), before = 0;                                          \
+            DO(fanlight_compare_and_swap(fanlight_add(p, 16), &next, &seen, &before, type)); \
+            mine += before == seen;                                                      \
+            seen = before == seen ? next : before;                                       \
+        }                                                                                \
+        MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);                 \
+        CHECK(sum == (times) * units);                                                   \
+    } while (0)
+
 #define ADD_UP(T, type, times)                                                                       \
     do {                                                                                             \
         T one = 1, before, sum;                                                                      \
@@ -351,20 +375,24 @@ static void atomics(void)
             printf("operator %d: %ld before, %ld after\n", (int)cases[i].op, (long)before, (long)after);
         CHECK(before == cases[i].a && after == cases[i].result);
     }
-    // Tickets by compare and swap: each number is had once.
-    barrier();
-    memset(own, 0, 512);
-    barrier();
-    int mine = 0;
-    for (int64_t seen = 0; seen < 50L * units;) {
-        int64_t next = seen + 1, before = 0;
-        DO(fanlight_compare_and_swap(p, &next, &seen, &before, FANLIGHT_INT64));
-        mine += before == seen;
-        seen = before == seen ? next : before;
+    // Unsigned numbers and NaN; integers wrap around.
+    uint16_t big = 40000, small = 3, was, is;
+    float nan = 0.0f / 0.0f, one = 1, f;
+    if (me == 0) {
+        DO(fanlight_fetch_and_op(last, &big, &was, FANLIGHT_UINT16, FANLIGHT_REPLACE));
+        DO(fanlight_fetch_and_op(last, &small, &was, FANLIGHT_UINT16, FANLIGHT_MAX));
+        DO(fanlight_fetch_and_op(last, &big, &was, FANLIGHT_UINT16, FANLIGHT_PROD));
+        DO(fanlight_fetch_and_op(last, NULL, &is, FANLIGHT_UINT16, FANLIGHT_NO_OP));
+        CHECK(was == 40000 && is == (uint16_t)(40000u * 40000u));
+        DO(fanlight_fetch_and_op(last, &nan, &f, FANLIGHT_FLOAT, FANLIGHT_REPLACE));
+        DO(fanlight_fetch_and_op(last, &one, &f, FANLIGHT_FLOAT, FANLIGHT_SUM));
+        CHECK(f != f);
     }
-    int sum = 0;
-    MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    CHECK(sum == 50 * units);
+    barrier();
+    TICKETS(int8_t, FANLIGHT_INT8, 5);
+    TICKETS(uint16_t, FANLIGHT_UINT16, 20);
+    TICKETS(uint32_t, FANLIGHT_UINT32, 20);
+    TICKETS(int64_t, FANLIGHT_INT64, 50);
 
     int64_t v = 1;
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_accumulate(fanlight_add(p, 4), &v, 1, FANLIGHT_INT64, FANLIGHT_SUM));
@@ -417,13 +445,19 @@ static void locks(void)
         DO(fanlight_lock_acquire(lock));
         WRONG(FANLIGHT_ERR_STATE, fanlight_lock_acquire(lock));
         WRONG(FANLIGHT_ERR_STATE, fanlight_lock_try(lock, &got));
-        WRONG(FANLIGHT_ERR_STATE, fanlight_lock_free(&lock));
-        DO(fanlight_lock_release(lock));
     }
+    // One unit holds it: an error for all.
+    WRONG(me == 0 ? FANLIGHT_ERR_STATE : FANLIGHT_ERR_ARGUMENT, fanlight_lock_free(&lock));
+    if (me == 0)
+        DO(fanlight_lock_release(lock));
     barrier();
+    fanlight_lock gone = lock;
     DO(fanlight_lock_free(&lock));
     CHECK(lock == FANLIGHT_LOCK_NULL);
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_acquire(lock));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_acquire(gone));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_release(gone));
+    WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_lock_free(&gone));
     DO(fanlight_free(p));
 }
 
@@ -555,6 +589,97 @@ static void long_collectives(void)
     DO(fanlight_free(to));
 }
 
+// A team of each team before, freed in another order than made, all alive at a time.
+static void many_teams(void)
+{
+    enum { many = 12 };
+    fanlight_team team[many], gone;
+    fanlight_pointer p[many];
+    for (int i = 0; i < many; i++) {
+        fanlight_team parent = i % 3 ? team[i - 1] : FANLIGHT_TEAM_ALL;
+        DO(fanlight_team_split(parent, 0, i % 2 ? -me : me, &team[i]));
+        DO(fanlight_allocate(team[i], 8, 0, &p[i]));
+        int unit = -1;
+        DO(fanlight_team_unit(team[i], &unit));
+        CHECK(unit == (i % 2 ? units - 1 - me : me));
+        *(int64_t *)fanlight_ptr(fanlight_at(p[i], unit, 0)) = 1000 * i + me;
+    }
+    barrier();
+    for (int i = 0; i < many; i++) {
+        int64_t got = 0;
+        DO(fanlight_get(&got, fanlight_at(p[i], 0, 0), 8));
+        CHECK(got == 1000 * i + (i % 2 ? units - 1 : 0));
+    }
+    barrier();
+    for (int k = 0; k < many; k++) {
+        int i = 5 * k % many;
+        WRONG(FANLIGHT_ERR_STATE, fanlight_team_free(&team[i]));
+        DO(fanlight_free(p[i]));
+        gone = team[i];
+        DO(fanlight_team_free(&team[i]));
+        WRONG(FANLIGHT_ERR_TEAM, fanlight_team_free(&gone));
+    }
+}
+
+// Two threads of each unit, each with a team of its own, and one lock.
+typedef struct Thread { fanlight_team team; fanlight_lock lock; fanlight_pointer counter; } Thread;
+
+static void *thread_of_team(void *argument)
+{
+    const Thread *t = argument;
+    int unit, size;
+    DO(fanlight_team_unit(t->team, &unit));
+    DO(fanlight_team_size(t->team, &size));
+    for (int i = 0; i < 8; i++) {
+        fanlight_pointer p, own;
+        int64_t v = 100 * i + unit, got = -1, n;
+        DO(fanlight_allocate(t->team, 8, 0, &p));
+        DO(fanlight_put(fanlight_at(p, (unit + 1) % size, 0), &v, 8));
+        DO(fanlight_local_allocate(64, &own));
+        DO(fanlight_lock_acquire(t->lock));
+        DO(fanlight_get(&n, t->counter, 8));
+        n++;
+        DO(fanlight_put(t->counter, &n, 8));
+        DO(fanlight_lock_release(t->lock));
+        DO(fanlight_team_barrier(t->team));
+        DO(fanlight_get(&got, fanlight_at(p, unit, 0), 8));
+        CHECK(got == 100 * i + (unit + size - 1) % size);
+        DO(fanlight_accumulate(fanlight_add(t->counter, 8), &(int64_t){1}, 1, FANLIGHT_INT64, FANLIGHT_SUM));
+        DO(fanlight_flush(t->counter));
+        DO(fanlight_local_free(own));
+        DO(fanlight_free(p));
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    Thread mine[2];
+    pthread_t other;
+    int level = 0;
+    MPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE || units > 3)  // more would take turns on two cores
+        return;
+    DO(fanlight_lock_create(FANLIGHT_TEAM_ALL, &mine[0].lock));
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, 16, 0, &mine[0].counter));
+    memset(fanlight_ptr(fanlight_at(mine[0].counter, me, 0)), 0, 16);
+    mine[1] = mine[0];
+    for (int i = 0; i < 2; i++)
+        DO(fanlight_team_split(FANLIGHT_TEAM_ALL, 0, i ? -me : me, &mine[i].team));
+    barrier();
+    CHECK(pthread_create(&other, NULL, thread_of_team, &mine[1]) == 0);
+    thread_of_team(&mine[0]);
+    CHECK(pthread_join(other, NULL) == 0);
+    barrier();
+    int64_t n[2];
+    DO(fanlight_get(n, mine[0].counter, 16));
+    CHECK(n[0] == 16 * units && n[1] == 16 * units);
+    for (int i = 0; i < 2; i++)
+        DO(fanlight_team_free(&mine[i].team));
+    DO(fanlight_free(mine[0].counter));
+    DO(fanlight_lock_free(&mine[0].lock));
+}
+
 static void misuse(void)
 {
     fanlight_pointer p, null = FANLIGHT_POINTER_NULL_INIT;
@@ -584,6 +709,10 @@ static void misuse(void)
     if (units > 1)
         WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64 + (size_t)me, 0, &null));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64, me == 0 ? 3 : 0, &null));
+    if (units > 1)
+        WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_allocate(FANLIGHT_TEAM_ALL, 64, me == 0 ? 4096 : 0, &null));
+    CHECK(fanlight_allocate(FANLIGHT_TEAM_ALL, me == 0 ? SIZE_MAX : 64, 0, &null) != FANLIGHT_OK);
+    CHECK(fanlight_register(FANLIGHT_TEAM_ALL, &v, me == 0 ? SIZE_MAX : 8, &null) != FANLIGHT_OK);
     WRONG(FANLIGHT_ERR_TEAM, fanlight_allocate(77, 64, 0, &null));
     barrier();
     DO(fanlight_free(p));
@@ -630,7 +759,8 @@ int main(int argc, char **argv)
         {"pointers", pointers}, {"put_and_get", put_and_get}, {"strided_and_indexed", strided_and_indexed},
         {"local_and_registered", local_and_registered}, {"teams", teams}, {"notifications", notifications},
         {"atomics", atomics}, {"locks", locks}, {"collectives", collectives},
-        {"long_collectives", long_collectives}, {"misuse", misuse}, {"many_allocations", many_allocations}};
+        {"long_collectives", long_collectives}, {"many_teams", many_teams}, {"threads", threads},
+        {"misuse", misuse}, {"many_allocations", many_allocations}};
     int64_t v = 0;
     fanlight_pointer nowhere = {0, 0, 0};
     WRONG(FANLIGHT_ERR_STATE, fanlight_put(nowhere, &v, 8));
