@@ -31,5 +31,7 @@ Plan plan_of(const Group&, const Algorithm&, const Problem&);
 
 // Problems of an algorithm for this many ranks: all roots, several lengths, uneven blocks.
 std::vector<Problem> problems(const Algorithm&, int size, const std::vector<std::size_t>& elements);
+// Of every algorithm, in the order of algorithms().
+std::vector<std::vector<Problem>> problems_of_all(int size, const std::vector<std::size_t>& elements);
 
 }  // namespace fanlight::testing

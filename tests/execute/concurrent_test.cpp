@@ -38,12 +38,13 @@ std::string check(const Operands& u) {
 
 // All ranks start the same operations in the same order; how many are under way at once, and
 // when a rank looks at them, is different on each.
-std::string mixed(Group& group, int calls, std::size_t at_once) {
+std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problems, int calls, std::size_t at_once) {
     Random same{12345}, own{static_cast<unsigned>(group.rank()) * 7919 + 1};
     std::deque<Operands> all;
     for (int call = 0; call < calls; ++call) {
-        const Algorithm& a = algorithms()[same(static_cast<unsigned>(algorithms().size()))];
-        const auto possible = problems(a, group.size(), {1, 15, 2049, 5001});
+        const unsigned number = same(static_cast<unsigned>(problems.size()));
+        const Algorithm& a = algorithms()[number];
+        const auto& possible = problems[number];
         const unsigned which = same(1000);
         if (possible.empty() || a.operation == Operation::allgatherv_any) continue;
         Operands& u = all.emplace_back();
@@ -74,6 +75,7 @@ std::string mixed(Group& group, int calls, std::size_t at_once) {
     return {};
 }
 
+const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
 #ifdef __SANITIZE_THREAD__
 constexpr int calls = 60;
 #else
@@ -81,14 +83,17 @@ constexpr int calls = 400;
 #endif
 
 TEST(Concurrent, ManyAtOnce) {
-    for (int size : {1, 2, 3, 5})
+    for (int size : {1, 2, 3, 5}) {
+        const auto all = problems_of_all(size, lengths);
         for (bool single_copy : {false, true})
-            EXPECT_EQ(on_threads(size, single_copy, [](Group& g) { return mixed(g, calls, 70); }), "")
+            EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) { return mixed(g, all, calls, 70); }), "")
                 << size << " ranks" << (single_copy ? ", single copy" : "");
+    }
 }
 
 TEST(Concurrent, OneAtATime) {
-    EXPECT_EQ(on_threads(3, true, [](Group& g) { return mixed(g, calls, 0); }), "");
+    const auto all = problems_of_all(3, lengths);
+    EXPECT_EQ(on_threads(3, true, [&](Group& g) { return mixed(g, all, calls, 0); }), "");
 }
 
 // An operation ends while another one that was started before it cannot.

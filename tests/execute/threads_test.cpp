@@ -102,15 +102,15 @@ INSTANTIATE_TEST_SUITE_P(All, MappedCatalogue, ::testing::ValuesIn(of_equal_leng
 // Different operations after each other share lanes, cells and staging.
 TEST(Sequence, OperationsMixed) {
     for (const auto& [size, single_copy] : {std::pair{2, true}, {3, false}, {3, true}, {5, false}, {5, true}}) {
+        const auto all = problems_of_all(size, {1, 15, 2049, 5001});
         EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
             unsigned state = 12345;
             for (int i = 0; i < mixed_calls; ++i) {
                 state = state * 1664525 + 1013904223;
-                const Algorithm& a = algorithms()[(state >> 8) % algorithms().size()];
-                const auto all = problems(a, size, {1, 15, 2049, 5001});
-                if (all.empty()) continue;
-                const Problem& p = all[(state >> 20) % all.size()];
-                if (std::string w = run_and_check(g, a, p, 1 + static_cast<int>(state >> 30)); !w.empty()) return w;
+                const std::size_t which = (state >> 8) % all.size();
+                if (all[which].empty()) continue;
+                const Problem& p = all[which][(state >> 20) % all[which].size()];
+                if (std::string w = run_and_check(g, algorithms()[which], p, 1 + static_cast<int>(state >> 30)); !w.empty()) return w;
             }
             return std::string();
         }), "") << size << " ranks";

@@ -1,5 +1,5 @@
 """Fixtures of the tests on real MPIs.  `--mpi=mpich,impi` takes these alone; `--long` adds
-what takes minutes."""
+what takes minutes: cases that are long, and the same cases on more MPIs and numbers of ranks."""
 
 import pytest
 
@@ -11,6 +11,17 @@ def pytest_addoption(parser):
     group.addoption("--mpi", default="", help="only these MPIs: mpich, mpich-abi, openmpi, impi")
     group.addoption("--long", action="store_true", help="also what takes minutes")
     group.addoption("--plain", action="store_true", help="without Fanlight: the tests tested on the MPIs themselves")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: only with --long")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--long"):
+        return
+    config.hook.pytest_deselected(items=[i for i in items if i.get_closest_marker("long")])
+    items[:] = [i for i in items if not i.get_closest_marker("long")]
 
 
 def pytest_generate_tests(metafunc):
@@ -34,12 +45,6 @@ def _available(request):
         pytest.skip(f"no {mpi.name}: its test programs are not in {running.PROGRAMS}")
     if not request.config.getoption("--plain") and not mpi.preload.exists():
         pytest.fail(f"{mpi.preload} is missing: build Fanlight for {mpi.name}")
-
-
-@pytest.fixture
-def long(request):
-    if not request.config.getoption("--long"):
-        pytest.skip("takes minutes: --long")
 
 
 @pytest.fixture

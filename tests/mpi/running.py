@@ -17,6 +17,8 @@ import subprocess
 import tempfile
 import time
 
+import pytest
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -81,6 +83,15 @@ MPICH_ABI = Mpi("mpich-abi", _root("mpich"), "abi")
 OPENMPI = Mpi("openmpi", _root("openmpi"), "openmpi")
 IMPI = Mpi("impi", _root("impi"), "mpich")
 ALL = [MPICH, MPICH_ABI, OPENMPI, IMPI]
+
+
+def repeated(*values):
+    """A case that repeats, on another MPI or number of ranks, what another one proves: with --long."""
+    return pytest.param(*values, marks=pytest.mark.long)
+
+
+# For what does not depend on handles and constants: the standard ABI is MPICH once more.
+libraries = pytest.mark.parametrize("mpi", [MPICH, OPENMPI, IMPI, repeated(MPICH_ABI)], ids=str)
 
 
 class Report:
@@ -211,13 +222,12 @@ def functions(operations):
     return [*operations, *(f for f, operation in SERVED_BY.items() if operation in operations)]
 
 
-@functools.cache
-def layers():
-    """All algorithms that are served, in sets that have one of each operation at most, so that a
-    run tries many; those that need a commuting operator apart."""
+def in_layers(algorithms):
+    """These algorithms in sets that have one of each operation at most, so that a run tries many;
+    those that need a commuting operator apart."""
     result = []
     for commutative in (False, True):
-        columns = [[a for a in algorithms() if a.operation == operation and ("commutative" in a.restrictions) == commutative]
+        columns = [[a for a in algorithms if a.operation == operation and ("commutative" in a.restrictions) == commutative]
                    for operation in operations()]
         result += [[c[i] for c in columns if i < len(c)] for i in range(max(map(len, columns)))]
     return result

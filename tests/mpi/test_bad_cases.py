@@ -6,21 +6,21 @@ import re
 import pytest
 
 import running
-from running import IMPI, MPICH, OPENMPI, run
+from running import IMPI, MPICH, MPICH_ABI, OPENMPI, libraries, repeated, run
 
 parametrize = pytest.mark.parametrize
 
 
-@parametrize("ranks", [2, 4])
-def test_thousands_of_communicators(mpi, ranks, plain):
-    rounds = 200 if ranks == 2 else 60
+@parametrize("mpi,ranks,rounds", [(MPICH, 2, 200), (MPICH, 4, 60), (OPENMPI, 2, 60), (IMPI, 2, 60), (MPICH_ABI, 2, 60),
+                                  *(repeated(mpi, 2, 200) for mpi in running.ALL if mpi is not MPICH),
+                                  *(repeated(mpi, 4, 60) for mpi in running.ALL if mpi is not MPICH)], ids=str)
+def test_thousands_of_communicators(mpi, ranks, rounds, plain):
     result = run(mpi, ranks, f"many_communicators {rounds}", preload=not plain).must_be_ok()
     if not plain:
         assert sum(c["count"] for c in result.report.json["communicators"] if c["served"]) > rounds, str(result)
 
 
-@parametrize("start_after", [0, 16])
-@parametrize("ranks", [2, 3])
+@parametrize("ranks,start_after", [(2, 0), (3, 16), repeated(3, 0), repeated(2, 16)])
 def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
     result = run(mpi, ranks, "threads", {"START_AFTER": start_after}, preload=not plain)
     if "skipped" in result.out:
@@ -30,6 +30,7 @@ def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
         assert result.report.calls("allreduce") > 500, str(result)
 
 
+@libraries
 @parametrize("how", ["return", "exit", "_exit"])
 def test_no_finalize(mpi, how, plain):
     """The launchers object in ways of their own; no hang, and right until then."""
@@ -44,8 +45,8 @@ def test_no_finalize(mpi, how, plain):
 OUT_OF_REACH = ["setsid", "--wait", "timeout", "--signal=KILL", "40", "sh", "-c", 'exec "$@" 2>>"$0"']
 
 
-@parametrize("count", [4, 100000])
-@parametrize("ranks", [2, 4])
+@libraries
+@parametrize("ranks,count", [(2, 4), (4, 100000), repeated(4, 4), repeated(2, 100000)])
 def test_a_rank_is_killed(mpi, ranks, count, tmp_path, fanlight_only):
     result = run(mpi, ranks, f"killed {count}", wrapper=[*OUT_OF_REACH, tmp_path / "err"], timeout=60)
     result.err += (tmp_path / "err").read_text()
@@ -54,9 +55,13 @@ def test_a_rank_is_killed(mpi, ranks, count, tmp_path, fanlight_only):
     assert said, str(result)
 
 
+@libraries
 def test_a_rank_is_killed_and_the_launcher_ends_all(mpi, plain):
     result = run(mpi, 3, "killed", preload=not plain, timeout=40)
     assert not result.hung and result.code != 0 and result.seconds < 20, str(result)
+
+
+NO_CMA = {"MPIR_CVAR_CH4_CMA_ENABLE": 0, "OMPI_MCA_smsc": "^cma"}
 
 
 def late(mpi, seconds, report_after):
@@ -67,22 +72,25 @@ def late(mpi, seconds, report_after):
     return result
 
 
+@libraries
 def test_a_rank_enters_late(mpi, fanlight_only):
-    late(mpi, 4, 1)
+    late(mpi, 2, 0.5)
 
 
+@pytest.mark.long
 @parametrize("mpi", [MPICH], ids=str)
-def test_a_rank_enters_a_minute_late(mpi, fanlight_only, long):
+def test_a_rank_enters_a_minute_late(mpi, fanlight_only):
     late(mpi, 60, 30)
 
 
-@parametrize("settings", [{}, {"MPIR_CVAR_CH4_CMA_ENABLE": 0, "OMPI_MCA_smsc": "^cma"}], ids=["", "no-cma"])
-@parametrize("ranks", [2, 3])
+@libraries
+@parametrize("ranks,settings", [(2, {}), (2, NO_CMA), (3, NO_CMA), repeated(3, {})], ids=lambda v: "no-cma" if v is NO_CMA else str(v or ""))
 def test_a_rank_owes_its_peer_a_large_send(mpi, ranks, settings, plain):
     """Where the receiver cannot fetch the data by itself the sender must help."""
     run(mpi, ranks, "owed_send", preload=not plain, settings=settings, timeout=40).must_be_ok()
 
 
+@libraries
 @parametrize("ranks", [2, 3])
 def test_a_rank_is_reached_into_while_it_waits(mpi, ranks, plain):
     run(mpi, ranks, "owed_access", preload=not plain, timeout=40).must_be_ok()
@@ -114,7 +122,8 @@ OUT_OF_STEP = {
 }
 
 
-@parametrize("how", OUT_OF_STEP)
+@parametrize("mpi,how", [(mpi, how) if mpi is MPICH or how in ("length", "gatherv") else repeated(mpi, how)
+                         for mpi in running.ALL for how in OUT_OF_STEP], ids=str)
 def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     if how == "igatherv" and mpi is not MPICH:
         pytest.skip("one MPI is enough")
@@ -124,13 +133,15 @@ def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     assert re.search(OUT_OF_STEP[how], result.err), str(result)
 
 
+@libraries
 def test_ranks_call_different_collectives_and_the_job_ends(mpi, fanlight_only):
     result = run(mpi, 3, "out_of_step length fatal", timeout=30)
     assert not result.hung and result.code != 0 and result.seconds < 15, str(result)
     assert re.search(OUT_OF_STEP["length"], result.err), str(result)
 
 
-@parametrize("ranks", [2, 3])
+@libraries
+@parametrize("ranks", [3, repeated(2)])
 def test_small_shared_memory(mpi, ranks, plain):
     if not running.can_unshare():
         pytest.skip("mounting a small /dev/shm needs root")
@@ -141,13 +152,15 @@ def test_small_shared_memory(mpi, ranks, plain):
         assert result.report.calls() == 0 and "no shared memory" in result.report.reasons(), str(result)
 
 
-@parametrize("ranks", [2, 3])
+@libraries
+@parametrize("ranks", [2, repeated(3)])
 def test_no_shared_memory_left_of_the_budget(mpi, ranks, fanlight_only):
     result = run(mpi, ranks, "plain_calls", {"SHARED_MEMORY": "4K"}).must_be_ok()
     assert result.report.calls() == 0 and "FANLIGHT_SHARED_MEMORY is used up" in result.report.reasons(), str(result)
 
 
-@parametrize("ranks", [2, 3])
+@libraries
+@parametrize("ranks", [3, repeated(2)])
 def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
     # MPICH does not look whether it is allowed, and aborts.
     settings = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
@@ -159,7 +172,7 @@ def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
         assert "single copy yes" in run(mpi, ranks, "plain_calls", {"VERBOSE": 1, "SINGLE_COPY": "on"}).must_be_ok().err
 
 
-@parametrize("mpi", [MPICH, IMPI], ids=str)
+@parametrize("mpi", [MPICH, repeated(IMPI)], ids=str)
 def test_more_than_two_gib(mpi, plain):
     with open("/proc/meminfo") as f:
         free = int(re.search(r"MemAvailable:\s+(\d+)", f.read())[1]) >> 20
@@ -170,7 +183,8 @@ def test_more_than_two_gib(mpi, plain):
         assert result.report.calls("bcast") and result.report.calls("allgather"), str(result)
 
 
-@parametrize("ranks", [2, 5])
+@parametrize("mpi,ranks", [(MPICH, 2), (MPICH, 5), (OPENMPI, 5), (IMPI, 2), (MPICH_ABI, 2), repeated(OPENMPI, 2), repeated(IMPI, 5),
+                           repeated(MPICH_ABI, 5)], ids=str)
 def test_intercommunicator(mpi, ranks, plain):
     result = run(mpi, ranks, "intercommunicator", preload=not plain).must_be_ok()
     if not plain:

@@ -4,7 +4,7 @@ really Fanlight's."""
 import pytest
 
 import running
-from running import IMPI, MPICH, OPENMPI, run
+from running import IMPI, MPICH, MPICH_ABI, OPENMPI, repeated, run
 
 # Why a call may be left to the MPI library in these runs.
 ALLOWED = {"a rule", "no bytes", "a communicator of one rank", "first calls on a communicator"}
@@ -31,7 +31,11 @@ def collectives(mpi, ranks, plain, options="", fanlight=None, operations=None, f
     return result
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 7, 8])
+# All numbers of ranks on one MPI, some on the others: what Fanlight does depends on both, but hardly on the two together.
+RANKS = {MPICH: (1, 2, 3, 4, 5, 7, 8), OPENMPI: (1, 2, 3, 8), IMPI: (1, 2, 5), MPICH_ABI: (1, 3)}
+
+
+@pytest.mark.parametrize("mpi,ranks", [(mpi, n) if n in RANKS[mpi] else repeated(mpi, n) for mpi in running.ALL for n in RANKS[MPICH]], ids=str)
 def test_all(mpi, ranks, plain):
     full = ranks == 2 or (ranks == 4 and mpi in (MPICH, OPENMPI))
     collectives(mpi, ranks, plain, "" if full else "--quick")
@@ -44,11 +48,16 @@ def test_large(mpi, ranks, plain):
         "bcast", "allreduce", "reduce", "allgather", "alltoall", "gather", "reduce_scatter_block"])
 
 
-@pytest.mark.parametrize("settings", [
-    {"SINGLE_COPY": "off"}, {"SINGLE_COPY": "off", "PIECE": "4K"}, {"SINGLE_COPY": "on", "SINGLE_COPY_FROM": 1}, {"START_AFTER": 16},
-    {"WAIT": "sleep"}], ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
-@pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3), (IMPI, 4)], ids=str)
+SETTINGS = {"staged": {"SINGLE_COPY": "off"}, "pieces": {"SINGLE_COPY": "off", "PIECE": "4K"},
+            "single-copy": {"SINGLE_COPY": "on", "SINGLE_COPY_FROM": 1}, "late": {"START_AFTER": 16}, "sleep": {"WAIT": "sleep"}}
+ELSEWHERE = {(OPENMPI, "staged"), (OPENMPI, "single-copy"), (OPENMPI, "late"), (IMPI, "pieces"), (IMPI, "sleep")}
+
+
+@pytest.mark.parametrize("mpi,ranks,settings", [
+    case if mpi is MPICH or (mpi, name) in ELSEWHERE else repeated(*case) for mpi, ranks in ((MPICH, 2), (OPENMPI, 3), (IMPI, 4))
+    for name in SETTINGS for case in [(mpi, ranks, name)]], ids=str)
 def test_settings(mpi, ranks, settings, plain, fanlight_only):
+    settings = SETTINGS[settings]
     operations = running.operations()
     if "START_AFTER" in settings:  # each neighborhood of the program is a communicator of a few calls
         operations = [o for o in operations if not o.startswith("neighbor")]
@@ -56,29 +65,42 @@ def test_settings(mpi, ranks, settings, plain, fanlight_only):
 
 
 # Every algorithm, forced.
-def forced(mpi, ranks, plain, layer, settings):
-    algorithms = [a for a in running.layers()[layer]
-                  if not ("power_of_two" in a.restrictions and ranks == 3 or "even" in a.restrictions and ranks % 2)]
-    if not algorithms:
-        pytest.skip(f"none of them is for {ranks} ranks")
+def forced(mpi, ranks, plain, algorithms, settings):
     options = "--quick" + (" --commutative" if "commutative" in algorithms[0].restrictions else "")
     names = {a.operation: a.name for a in algorithms}
     collectives(mpi, ranks, plain, options, {"ALGORITHM": ",".join(":".join(n) for n in names.items()), **settings},
                 list(names), names)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-@pytest.mark.parametrize("layer", range(len(running.layers())))
+def layers_for(ranks, algorithms):
+    """Those that can be on so many ranks, in layers, named after one of them."""
+    layers = running.in_layers([a for a in algorithms if not ("power_of_two" in a.restrictions and ranks & (ranks - 1)
+                                                              or "even" in a.restrictions and ranks % 2)])
+    return [(ranks, layer) for layer in layers]
+
+
+ALL = running.algorithms()
+ON_THREE = layers_for(3, ALL)
+NOT_ON_THREE = set(ALL).difference(*(layer for _, layer in ON_THREE))
+
+
+def name(value):
+    return f"{len(value)}-from-{value[0].operation}:{value[0].name}" if isinstance(value, list) else str(value)
+
+
+@pytest.mark.parametrize("ranks,algorithms", [*ON_THREE, *layers_for(4, [a for a in ALL if a in NOT_ON_THREE]),
+                                              *(repeated(*case) for ranks in (2, 4) for case in layers_for(ranks, ALL))], ids=name)
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_algorithms(mpi, layer, ranks, plain, fanlight_only):
-    forced(mpi, ranks, plain, layer, {"SINGLE_COPY": "on"})
+def test_algorithms(mpi, ranks, algorithms, plain, fanlight_only):
+    forced(mpi, ranks, plain, algorithms, {"SINGLE_COPY": "on"})
 
 
 # Others than `one rank per core`: the same algorithms when pieces go through shared memory.
-@pytest.mark.parametrize("layer", range(len(running.layers())))
+@pytest.mark.long
+@pytest.mark.parametrize("ranks,algorithms", layers_for(4, ALL), ids=name)
 @pytest.mark.parametrize("mpi", [OPENMPI], ids=str)
-def test_algorithms_without_single_copy(mpi, layer, plain, fanlight_only, long):
-    forced(mpi, 4, plain, layer, {"SINGLE_COPY": "off"})
+def test_algorithms_without_single_copy(mpi, ranks, algorithms, plain, fanlight_only):
+    forced(mpi, ranks, plain, algorithms, {"SINGLE_COPY": "off"})
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)

@@ -4,13 +4,14 @@ on one that is taken for several (FANLIGHT_NODES), and on hosts of their own (te
 import collections
 import dataclasses
 import functools
+import itertools
 import re
 import subprocess
 
 import pytest
 
 import running
-from running import IMPI, MPICH, OPENMPI, run
+from running import IMPI, MPICH, OPENMPI, repeated, run
 
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter"}
 LANES = {"bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter_block"}
@@ -66,13 +67,14 @@ def every_algorithm(mpi, ranks, fanlight, operations, nodes=0, composed=COMPOSED
 TRANSPORTS = ["message", "rma-flush", "rma-fence", "rma-lock"]
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4, 5])
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
-def test_in_one_node(mpi, transport, ranks, tmp_path, fanlight_only, request):
-    # With more ranks than cores locks and fences take long.
-    if not (ranks in (2, 5) if transport == "message" else ranks == 3 if mpi == MPICH else ranks == 2):
-        request.getfixturevalue("long")
+# With more ranks than cores locks and fences take long.
+SHORT = {(MPICH, "message", 2), (MPICH, "message", 5), (OPENMPI, "message", 3),
+         *((MPICH, transport, 3) for transport in TRANSPORTS[1:]), *((OPENMPI, transport, 2) for transport in TRANSPORTS[1:])}
+
+
+@pytest.mark.parametrize("mpi,transport,ranks", [case if case in SHORT else repeated(*case) for case in
+                                                 itertools.product((MPICH, OPENMPI), TRANSPORTS, (2, 3, 4, 5))], ids=str)
+def test_in_one_node(mpi, transport, ranks, tmp_path, fanlight_only):
     served = set(by_operation()) - (BLIND if transport != "message" else set())
     every_algorithm(mpi, ranks, {"TRANSPORT": transport, "RULES": rules(tmp_path)}, served)
 

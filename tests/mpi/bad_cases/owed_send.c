@@ -16,8 +16,8 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int i = 0; i < 40; ++i) checked_allreduce(MPI_COMM_WORLD, i, 10);
     int *data = malloc(N * sizeof(int));
-    for (int turn = 0; turn < 12; ++turn) {
-        const int debtor = turn / 4 % 2 % size, peer = (debtor + 1) % size;
+    for (int turn = 0; turn < 8; ++turn) {
+        const int debtor = turn / 4 % size, peer = (debtor + 1) % size;
         for (int i = 0; i < N; ++i) data[i] = rank == debtor ? i ^ turn : -1;
         MPI_Request request;
         if (rank == debtor) {
