@@ -1,7 +1,8 @@
 #include "kernel.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <unistd.h>
+#include <stdio.h>
 
 #include "step.h"
 
@@ -50,8 +51,28 @@ double kernel_change(const Grid *g, const double *u, const double *next)
     return most;
 }
 
+// Of the cache that several cores share: its bytes and these cores, or 0.  Not by sysconf, which
+// on some processors says the sum of all such caches.
+static size_t shared_cache(int *cores)
+{
+    unsigned long kib = 0;
+    FILE *size = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    FILE *map = fopen("/sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_map", "r");
+    *cores = 0;
+    if (size && map && fscanf(size, "%luK", &kib) == 1)
+        for (int c; (c = fgetc(map)) != EOF;)  // hexadecimal, a bit for each core
+            if (isxdigit(c))
+                *cores += __builtin_popcount((unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10));
+    if (size)
+        fclose(size);
+    if (map)
+        fclose(map);
+    return kib * 1024;
+}
+
 int kernel_goes_past_cache(const Grid *g, int ranks_on_node)
 {
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return cache > 0 && 2 * g->doubles * sizeof(double) * (size_t)ranks_on_node > (size_t)cache;
+    int cores;
+    size_t cache = shared_cache(&cores), sharing = (size_t)(ranks_on_node < cores ? ranks_on_node : cores);
+    return 2 * g->doubles * sizeof(double) * sharing > cache;
 }

@@ -18,7 +18,7 @@ void kernel_step(int level, const Grid *g, const double *u, double *next, const 
 void kernel_copy(int level, const double *from, double *to, size_t n, int past_cache);
 // The greatest change from one field to the other.
 double kernel_change(const Grid *g, const double *u, const double *next);
-// Whether the fields are longer than the cache that this node's ranks share: then a step's
+// Whether the fields are longer than the cache that ranks of this node share: then a step's
 // results are written past it, 16 bytes moved for each cell and not 24.
 int kernel_goes_past_cache(const Grid *g, int ranks_on_node);
 
