@@ -162,15 +162,15 @@ static double bytes_of(const Grid *g, size_t cells) { return (g->past_cache ? 16
 // has it: the medians of turns, each begun by all together, by the time on the core.
 static void bandwidths(Grid *g, const double r[3], double beta, double rate[2])
 {
-    enum { turns = 15, ways = 2 };
+    enum { turns = 9, ways = 2 };
     double took[2][turns], *private = grid_private_memory(g), *other = private + g->doubles;
     for (size_t i = 0; i < g->doubles; i++)
         private[i] = other[i] = 1;
     for (int turn = 0; turn < turns; turn++)
-        for (int copy = 0; copy < 2; copy++)
+        for (int copy = 0; copy < 2; copy++) {
+            MPI_Barrier(g->comm);
             // Forth and back, as the steps are; and twice, the first time for the caches alone.
             for (int again = 0; again < 2; again++) {
-                MPI_Barrier(g->comm);
                 double begin = core_seconds();
                 for (int way = 0; way < ways; way++)
                     if (copy)
@@ -179,6 +179,7 @@ static void bandwidths(Grid *g, const double r[3], double beta, double rate[2])
                         kernel_step(level, g, g->field[way], g->field[!way], r, beta);
                 took[copy][turn] = core_seconds() - begin;
             }
+        }
     free(private);
     size_t cells = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2];
     for (int copy = 0; copy < 2; copy++)
