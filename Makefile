@@ -26,7 +26,7 @@ demo: build
 	$(say) "The demo: a real NEURON program under MPICH and under Fanlight"
 	@$(tools)/bin/python apps/spikes/compare.py
 	$(say) "Heat conduction: the halos by MPI_Sendrecv, MPI RMA, DART and Fanlight"
-	@$(tools)/bin/python apps/heat3d/scaling.py --ranks 1 2 --show build/heat3d.png
+	@$(tools)/bin/python apps/heat3d/scaling.py --ranks 1 2 --runs 1 --show build/heat3d.png
 	$(say) "A short benchmark of the collectives themselves (fanlight bench does the long one)"
 	@$(tools)/bin/fanlight bench --quick --mpi mpich --operation barrier,bcast,allreduce,allgather
 

@@ -4,15 +4,15 @@
 
 #include "grid.h"
 
-typedef struct Times {
+typedef struct Times {  // of one step, in seconds
     double computation, exchange, synchronisation;
-    double fastest_step;  // of the computation
+    double fill;  // the last two, and what lies between
 } Times;
 
 typedef struct Exchange {
     const char *name;
     void (*begin)(Grid *);  // gives the fields their memory
-    // Fills the halo of field[which]; adds what it took.
+    // Fills the halo of field[which]; adds what its two parts took.
     void (*fill)(Grid *, int which, Times *);
     void (*end)(Grid *);
 } Exchange;

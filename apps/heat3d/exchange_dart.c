@@ -7,10 +7,8 @@ static dart_gptr_t fields;
 
 static void begin(Grid *g)
 {
-    dart_global_unit_t me;
-    dart_myid(&me);
     dart_team_memalloc_aligned(DART_TEAM_ALL, 2 * g->doubles, DART_TYPE_DOUBLE, &fields);
-    dart_gptr_setunit(&fields, DART_TEAM_UNIT_ID(me.id));
+    dart_gptr_setunit(&fields, DART_TEAM_UNIT_ID(g->rank));
     dart_gptr_getaddr(fields, (void **)&g->field[0]);
     g->field[1] = g->field[0] + g->doubles;
 }

@@ -13,10 +13,10 @@ int grid_share(int cells, int ranks, int at, int *start)
 
 int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
 {
-    int size, rank, largest[3];
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(comm, &rank);
+    int size, largest[3];
     *g = (Grid){.comm = comm};
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &g->rank);
     // z is cut first: its faces are contiguous.
     int dims[3] = {0, 0, 0};
     MPI_Dims_create(size, 3, dims);
@@ -26,21 +26,22 @@ int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
         if (cells[d] < g->ranks[d])
             return 0;
     }
-    g->at[0] = rank % g->ranks[0];
-    g->at[1] = rank / g->ranks[0] % g->ranks[1];
-    g->at[2] = rank / (g->ranks[0] * g->ranks[1]);
+    g->at[0] = g->rank % g->ranks[0];
+    g->at[1] = g->rank / g->ranks[0] % g->ranks[1];
+    g->at[2] = g->rank / (g->ranks[0] * g->ranks[1]);
     int step = 1;
     for (int d = 0; d < 3; d++) {
         g->size[d] = grid_share(cells[d], g->ranks[d], g->at[d], &g->start[d]);
-        g->neighbour[d][0] = g->at[d] > 0 ? rank - step : -1;
-        g->neighbour[d][1] = g->at[d] + 1 < g->ranks[d] ? rank + step : -1;
+        g->neighbour[d][0] = g->at[d] > 0 ? g->rank - step : -1;
+        g->neighbour[d][1] = g->at[d] + 1 < g->ranks[d] ? g->rank + step : -1;
         step *= g->ranks[d];
         largest[d] = (cells[d] + g->ranks[d] - 1) / g->ranks[d];
     }
     g->stride[0] = 1;
-    g->stride[1] = ((size_t)largest[0] + 2 * grid_line) / grid_line * grid_line;
+    // The halo behind a row lies in the line of the one before the next row.
+    g->stride[1] = ((size_t)largest[0] + 1 + grid_line) / grid_line * grid_line;
     g->stride[2] = g->stride[1] * ((size_t)largest[1] + 2);
-    g->doubles = g->stride[2] * ((size_t)largest[2] + 2);
+    g->doubles = g->stride[2] * ((size_t)largest[2] + 2) + grid_line;
     return 1;
 }
 

@@ -8,7 +8,7 @@
 
 typedef struct Grid {
     int cells[3];        // of the whole, without the edges
-    int ranks[3], at[3];  // the decomposition; this rank's place in it
+    int rank, ranks[3], at[3];  // this rank; the decomposition, and its place in it
     int start[3], size[3];  // its cells
     size_t stride[3];    // doubles to the next cell in x, y, z
     size_t doubles;      // from the first field to the second, the same on all ranks

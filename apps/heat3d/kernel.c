@@ -1,116 +1,42 @@
 #include "kernel.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <unistd.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include <stdio.h>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#include "step.h"
+
+static const struct Level {
+    Step *step;
+    Copy *copy;
+} levels[] = {
+    {step_plain, copy_plain},
+#ifdef HEAT3D_LEVELS
+    {step_v3, copy_v3},
+    {step_v4, copy_v4},
+#endif
+};
+
+int kernel_levels(void)
+{
+#ifdef HEAT3D_LEVELS
+    return __builtin_cpu_supports("x86-64-v4") ? 3 : __builtin_cpu_supports("x86-64-v3") ? 2 : 1;
 #else
-#define VECTORISED
-#endif
-#define INLINED static inline __attribute__((always_inline))
-
-typedef struct Strides {
-    long y, z;
-} Strides;
-
-typedef struct Factors {
-    double rx, ry, rz, centre, half_beta;
-} Factors;
-
-INLINED double pair(double a, double b, double half_beta) { return (a + b) + half_beta * (a * a + b * b); }
-
-// n cells of a row in each of so many planes.
-INLINED void cells(const double *restrict u, double *restrict next, long n, int planes, Strides s, Factors f)
-{
-#pragma GCC unroll 4
-    for (int k = 0; k < planes; k++, u += s.z, next += s.z)
-        for (long x = 0; x < n; x++)
-            next[x] = u[x] - f.centre * (u[x] + f.half_beta * u[x] * u[x]) +
-                      f.rx * pair(u[x - 1], u[x + 1], f.half_beta) + f.ry * pair(u[x - s.y], u[x + s.y], f.half_beta) +
-                      f.rz * pair(u[x - s.z], u[x + s.z], f.half_beta);
-}
-
-enum { line = 8, rows_ahead = 4 };
-
-// A line of memory at a time, and ahead of it the lines that are new and those to be written: the
-// processor follows one such stream by itself, not the eight of four planes.
-INLINED void row(const double *u, double *next, long n, int planes, Strides s, Factors f)
-{
-    long x = 0;
-    for (; x + line <= n; x += line) {
-        for (int k = 0; k < planes; k++) {
-            __builtin_prefetch(u + x + rows_ahead * s.y + (k + 1) * s.z, 0, 3);
-            __builtin_prefetch(next + x + rows_ahead * s.y + k * s.z, 1, 3);
-        }
-        cells(u + x, next + x, line, planes, s, f);
-    }
-    cells(u + x, next + x, n - x, planes, s, f);
-}
-
-// A whole line, past the cache: it is not fetched before it is written.
-INLINED void stream(double *to, const double *from)
-{
-#ifdef __SSE2__
-    for (int i = 0; i < line; i += 2)
-        _mm_stream_pd(to + i, _mm_load_pd(from + i));
-#else
-    for (int i = 0; i < line; i++)
-        to[i] = from[i];
+    return 1;
 #endif
 }
 
-// For fields that no cache holds.
-INLINED void row_past_the_cache(const double *u, double *next, long n, int planes, Strides s, Factors f)
+void kernel_step(int level, const Grid *g, const double *u, double *next, const double r[3], double beta)
 {
-    long x = 0;
-    for (; x + line <= n; x += line) {
-        for (int k = -1; k <= planes; k++)
-            __builtin_prefetch(u + x + rows_ahead * s.y + k * s.z, 0, 3);
-        for (int k = 0; k < planes; k++) {
-            _Alignas(64) double made[line];
-            cells(u + x + k * s.z, made, line, 1, s, f);
-            stream(next + x + k * s.z, made);
-        }
-    }
-    cells(u + x, next + x, n - x, planes, s, f);
+    const Extent e = {g->size[0], g->size[1], g->size[2], (long)g->stride[1], (long)g->stride[2]};
+    const Factors f = {r[0], r[1], r[2], -2 * (r[0] + r[1] + r[2]), beta / 2};
+    size_t first = grid_index(g, 0, 0, 0);
+    levels[level].step(u + first, next + first, e, f, g->past_cache);
 }
 
-INLINED void in_order(void)  // what went past the cache, before what is written from here on
+void kernel_copy(int level, const double *from, double *to, size_t n, int past_cache)
 {
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
-
-// Four planes at once need six, where one needs three: half of what comes from the outer caches.
-// What goes past the cache is written to two at a time; measured best on an EPYC (Zen 5).
-VECTORISED void kernel_step(const Grid *g, const double *u, double *next, const double r[3], double beta)
-{
-    const Strides s = {(long)g->stride[1], (long)g->stride[2]};
-    const Factors f = {r[0], r[1], r[2], 2 * (r[0] + r[1] + r[2]), beta / 2};
-    int z = 0;
-    if (g->past_cache) {
-        for (; z + 2 <= g->size[2]; z += 2)
-            for (int y = 0; y < g->size[1]; y++) {
-                size_t at = grid_index(g, 0, y, z);
-                row_past_the_cache(u + at, next + at, g->size[0], 2, s, f);
-            }
-        in_order();
-    }
-    for (; z + 4 <= g->size[2]; z += 4)
-        for (int y = 0; y < g->size[1]; y++) {
-            size_t at = grid_index(g, 0, y, z);
-            row(u + at, next + at, g->size[0], 4, s, f);
-        }
-    for (; z < g->size[2]; z++)
-        for (int y = 0; y < g->size[1]; y++) {
-            size_t at = grid_index(g, 0, y, z);
-            row(u + at, next + at, g->size[0], 1, s, f);
-        }
+    levels[level].copy(from, to, (long)n, past_cache);
 }
 
 double kernel_change(const Grid *g, const double *u, const double *next)
@@ -125,23 +51,28 @@ double kernel_change(const Grid *g, const double *u, const double *next)
     return most;
 }
 
-VECTORISED void kernel_copy(const double *restrict from, double *restrict to, size_t n, int past_cache)
+// Of the cache that several cores share: its bytes and these cores, or 0.  Not by sysconf, which
+// on some processors says the sum of all such caches.
+static size_t shared_cache(int *cores)
 {
-    // Not memcpy, which decides by itself what goes past the cache.
-    size_t i = 0;
-    for (; past_cache && i + line <= n; i += line) {
-        _Alignas(64) double made[line];
-        for (int k = 0; k < line; k++)
-            made[k] = 1.0000001 * from[i + (size_t)k];
-        stream(to + i, made);
-    }
-    in_order();
-    for (; i < n; i++)
-        to[i] = 1.0000001 * from[i];
+    unsigned long kib = 0;
+    FILE *size = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
+    FILE *map = fopen("/sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_map", "r");
+    *cores = 0;
+    if (size && map && fscanf(size, "%luK", &kib) == 1)
+        for (int c; (c = fgetc(map)) != EOF;)  // hexadecimal, a bit for each core
+            if (isxdigit(c))
+                *cores += __builtin_popcount((unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10));
+    if (size)
+        fclose(size);
+    if (map)
+        fclose(map);
+    return kib * 1024;
 }
 
 int kernel_goes_past_cache(const Grid *g, int ranks_on_node)
 {
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return cache > 0 && 2 * g->doubles * sizeof(double) * (size_t)ranks_on_node > (size_t)cache;
+    int cores;
+    size_t cache = shared_cache(&cores), sharing = (size_t)(ranks_on_node < cores ? ranks_on_node : cores);
+    return 2 * g->doubles * sizeof(double) * sharing > cache;
 }

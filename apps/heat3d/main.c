@@ -28,7 +28,7 @@ static const Exchange *const exchanges[] = {&exchange_sendrecv, &exchange_rma, &
 enum { exchange_count = 4 };
 
 static const double pi = 3.14159265358979323846;
-static int rank, size, ranks_on_node;
+static int rank, size, ranks_on_node, level;
 
 // This thread's time on a core.
 static double core_seconds(void)
@@ -75,28 +75,32 @@ static void progress(int step, int steps)
             steps, step == steps ? "\n" : "");
 }
 
-// Returns which field is the result, and in *steps how many steps were made.  fills: what each
-// exchange took, begun by all ranks together, so that nobody's computation is in it.
-static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta, double tolerance, int check_every,
-                 Times *t, double *fills)
+// D0 dt / h^2 of each direction.
+static void ratios(const Grid *g, double dt, double r[3])
 {
-    double r[3];
     for (int d = 0; d < 3; d++)
         r[d] = dt / (distance(g, d) * distance(g, d));
+}
+
+// Returns which field is the result, in *steps how many steps were made, and what each took.
+// aligned: all ranks begin an exchange together, so that nobody's computation is in it.
+static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta, double tolerance, int check_every,
+                 int aligned, Times *times)
+{
+    double r[3];
+    ratios(g, dt, r);
     int most = *steps, which = 0;
     for (int step = 1; step <= most; step++, which = !which) {
-        if (fills)
+        Times *t = &times[step - 1];
+        *t = (Times){0, 0, 0, 0};
+        if (aligned)
             MPI_Barrier(g->comm);
         double begin = MPI_Wtime();
         e->fill(g, which, t);
-        if (fills)
-            fills[step - 1] = MPI_Wtime() - begin;
-        begin = MPI_Wtime();
-        double core_begin = core_seconds();
-        kernel_step(g, g->field[which], g->field[!which], r, beta);
-        double took = core_seconds() - core_begin;
-        t->computation += MPI_Wtime() - begin;
-        t->fastest_step = step == 1 || took < t->fastest_step ? took : t->fastest_step;
+        double filled = MPI_Wtime();
+        kernel_step(level, g, g->field[which], g->field[!which], r, beta);
+        t->fill = filled - begin;
+        t->computation = MPI_Wtime() - filled;
         progress(step, most);
         if (tolerance > 0 && step % check_every == 0) {
             double change = kernel_change(g, g->field[which], g->field[!which]);
@@ -154,23 +158,53 @@ static uint64_t hash_of(const double *field, size_t n)
 // What a step moves: each cell read and written, and fetched before that where it goes through the cache.
 static double bytes_of(const Grid *g, size_t cells) { return (g->past_cache ? 16.0 : 24.0) * (double)cells; }
 
-// What all ranks together copy in a second, in memory as a private field has it.
-static double memory_bandwidth(const Grid *g)
+// What all ranks together move in a second, by steps and by copies in memory as a private field
+// has it: the medians of turns, each begun by all together, by the time on the core.
+static void bandwidths(Grid *g, const double r[3], double beta, double rate[2])
 {
-    double best = 0, *from = grid_private_memory(g), *to = from + g->doubles;
+    enum { turns = 9, ways = 2 };
+    double took[2][turns], *private = grid_private_memory(g), *other = private + g->doubles;
     for (size_t i = 0; i < g->doubles; i++)
-        from[i] = to[i] = 1;
-    for (int i = 0; i < 10; i++) {
-        MPI_Barrier(g->comm);
-        double begin = core_seconds();
-        kernel_copy(from, to, g->doubles, g->past_cache);
-        double took = core_seconds() - begin, rate = bytes_of(g, g->doubles) / took, sum = 0;
-        MPI_Allreduce(&rate, &sum, 1, MPI_DOUBLE, MPI_SUM, g->comm);
-        best = sum > best ? sum : best;
-    }
-    free(from);
-    return best;
+        private[i] = other[i] = 1;
+    for (int turn = 0; turn < turns; turn++)
+        for (int copy = 0; copy < 2; copy++) {
+            MPI_Barrier(g->comm);
+            // Forth and back, as the steps are; and twice, the first time for the caches alone.
+            for (int again = 0; again < 2; again++) {
+                double begin = core_seconds();
+                for (int way = 0; way < ways; way++)
+                    if (copy)
+                        kernel_copy(level, way ? other : private, way ? private : other, g->doubles, g->past_cache);
+                    else
+                        kernel_step(level, g, g->field[way], g->field[!way], r, beta);
+                took[copy][turn] = core_seconds() - begin;
+            }
+        }
+    free(private);
+    size_t cells = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2];
+    for (int copy = 0; copy < 2; copy++)
+        rate[copy] = ways * bytes_of(g, copy ? g->doubles : cells) / statistics_of(took[copy], turns).median;
+    MPI_Allreduce(MPI_IN_PLACE, rate, 2, MPI_DOUBLE, MPI_SUM, g->comm);
 }
+
+// Of one part of the steps' times: the sum, as the mean of the ranks, in seconds; or the median,
+// as the slowest rank's, in microseconds.
+static double part_of(const Times *times, int steps, size_t part, int median)
+{
+    double *sample = malloc((size_t)steps * sizeof *sample), value = 0;
+    for (int i = 0; i < steps; i++) {
+        sample[i] = *(const double *)((const char *)&times[i] + part);
+        value += sample[i] / size;
+    }
+    if (median)
+        value = 1e6 * statistics_of(sample, steps).median;
+    free(sample);
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, median ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+    return value;
+}
+
+// Microseconds have fewer of them than seconds.
+static int digits(const Options *o) { return o->aligned ? 1 : 4; }
 
 // One run; the hash of its field on rank 0.
 static uint64_t run(const Options *o, const Exchange *e)
@@ -192,29 +226,27 @@ static uint64_t run(const Options *o, const Exchange *e)
     start(&g, g.field[0], 0);
     start(&g, g.field[1], 0);
     int steps = o->steps;
-    Times t = {0, 0, 0, 0}, mean;
+    Times *times = malloc((size_t)steps * sizeof *times);
+    double dt = stable_step(&g, o->beta), r[3], rate[2];
+    ratios(&g, dt, r);
     MPI_Barrier(g.comm);
     double begin = MPI_Wtime();
-    double *fills = o->aligned ? malloc((size_t)steps * sizeof *fills) : NULL, fill = 0;
-    int which = solve(&g, e, &steps, stable_step(&g, o->beta), o->beta, o->tolerance, o->check_every, &t, fills);
+    int which = solve(&g, e, &steps, dt, o->beta, o->tolerance, o->check_every, o->aligned, times);
     double total = MPI_Wtime() - begin;
-    if (fills)
-        fill = statistics_of(fills, steps).median;
-    free(fills);
-    MPI_Allreduce(MPI_IN_PLACE, &fill, 1, MPI_DOUBLE, MPI_MAX, g.comm);
-    MPI_Reduce(&t, &mean, 3, MPI_DOUBLE, MPI_SUM, 0, g.comm);
-    double bandwidth = memory_bandwidth(&g);
-    // Both by their fastest: another program's use of the cores is in neither.
-    double kernel = bytes_of(&g, (size_t)g.size[0] * (size_t)g.size[1] * (size_t)g.size[2]) / t.fastest_step;
-    MPI_Allreduce(MPI_IN_PLACE, &kernel, 1, MPI_DOUBLE, MPI_SUM, g.comm);
+    double computation = part_of(times, steps, offsetof(Times, computation), o->aligned);
+    double exchange = part_of(times, steps, offsetof(Times, exchange), o->aligned);
+    double synchronisation = part_of(times, steps, offsetof(Times, synchronisation), o->aligned);
+    double fill = part_of(times, steps, offsetof(Times, fill), o->aligned);
+    free(times);
     double *all = gathered(&g, g.field[which]);
+    bandwidths(&g, r, o->beta, rate);
     uint64_t hash = 0;
     if (rank == 0) {
         size_t n = (size_t)g.cells[0] * (size_t)g.cells[1] * (size_t)g.cells[2];
         hash = hash_of(all, n);
-        printf("%-9s %6d %9.4f %11.4f %9.4f %15.4f %10.1f %10.1f %5.0f %% %9.1f  %016llx\n", e->name, steps, total,
-               mean.computation / size, mean.exchange / size, mean.synchronisation / size, kernel * 1e-9,
-               bandwidth * 1e-9, 100 * kernel / bandwidth, 1e6 * fill, (unsigned long long)hash);
+        printf("%-9s %6d %9.4f %11.*f %9.*f %15.*f %9.*f %11.1f %9.1f %5.0f %%  %016llx\n", e->name, steps, total,
+               digits(o), computation, digits(o), exchange, digits(o), synchronisation, digits(o), fill,
+               rate[0] * 1e-9, rate[1] * 1e-9, 100 * rate[0] / rate[1], (unsigned long long)hash);
         fflush(stdout);
         if (o->vtk && !output_vtk(o->vtk, all, g.cells))
             fprintf(stderr, "heat3d: %s cannot be written\n", o->vtk);
@@ -228,11 +260,34 @@ static uint64_t run(const Options *o, const Exchange *e)
     return hash;
 }
 
+// A step by each level of the kernel from the same field: every bit is the same.
+static int levels_agree(const Grid *g, int which)
+{
+    const double r[3] = {0.05, 0.06, 0.07};
+    double *made = grid_private_memory(g);
+    int same = 1;
+    for (int i = 0; i < kernel_levels(); i++) {
+        double *next = i == 0 ? g->field[!which] : made;
+        kernel_step(i, g, g->field[which], next, r, 0.5);
+        for (int z = 0; z < g->size[2]; z++)
+            for (int y = 0; y < g->size[1]; y++) {
+                size_t at = grid_index(g, 0, y, z), bytes = (size_t)g->size[0] * sizeof(double);
+                same &= memcmp(g->field[!which] + at, next + at, bytes) == 0;
+            }
+    }
+    free(made);
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_LAND, g->comm);
+    if (rank == 0 && !same)
+        printf("The levels of the kernel differ\n");
+    return same;
+}
+
 // Constant diffusivity, a mode that decays as exp(-3 pi^2 t): the error falls with the square of
 // the distance between the cells.
 static int verify(const Exchange *e, int past_cache)
 {
     double before = 0, order = 0, until = 0.02;
+    int same = 1;
     for (int n = 7; n <= 31; n = 2 * n + 1) {
         Grid g;
         int cells[3] = {n, n, n};
@@ -241,9 +296,10 @@ static int verify(const Exchange *e, int past_cache)
         e->begin(&g);
         start(&g, g.field[0], 1);
         start(&g, g.field[1], 1);
-        Times t = {0, 0, 0, 0};
         int steps = (int)ceil(until / (0.5 * stable_step(&g, 0)));
-        int which = solve(&g, e, &steps, until / steps, 0, 0, 1, &t, NULL);
+        Times *times = malloc((size_t)steps * sizeof *times);
+        int which = solve(&g, e, &steps, until / steps, 0, 0, 1, 0, times);
+        free(times);
         double error = 0;
         for (int z = 0; z < g.size[2]; z++)
             for (int y = 0; y < g.size[1]; y++)
@@ -260,9 +316,10 @@ static int verify(const Exchange *e, int past_cache)
             printf("%-9s %2d^3 cells, %4d steps: error %.3e%s%.3f\n", e->name, n, steps, error,
                    before > 0 ? ", order " : ", order - ", order);
         before = error;
+        same &= levels_agree(&g, which);
         e->end(&g);
     }
-    return order > 1.9 && order < 2.1;
+    return order > 1.9 && order < 2.1 && same;
 }
 
 static void usage(const char *wrong)
@@ -277,7 +334,7 @@ static void usage(const char *wrong)
                 "  --tolerance T         stop when no cell changes by more than T in a step\n"
                 "  --check-every N       steps between these looks (default 10)\n"
                 "  --beta B              diffusivity 1 + B u (default 0.5)\n"
-                "  --aligned             all ranks begin each exchange together: fill us, its median\n"
+                "  --aligned             all ranks begin each exchange together; medians, in microseconds\n"
                 "  --past-cache          a step's results past the cache also where it could hold them\n"
                 "  --vtk FILE, --png FILE, --show (the slice by characters)\n"
                 "  --verify              against an analytic solution\n",
@@ -344,12 +401,16 @@ int main(int argc, char **argv)
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks_on_node);
     MPI_Comm_free(&node);
+    level = kernel_levels() - 1;
     Options o = parse(argc, argv);
     int found = 0, good = 1;
     uint64_t first = 0;
     if (rank == 0 && !o.verify)
-        printf("%-9s %6s %9s %11s %9s %15s %10s %10s %7s %9s  %s\n", "exchange", "steps", "total s", "computation",
-               "exchange", "synchronisation", "kernel GB/s", "copy GB/s", "share", "fill us", "field");
+        printf("%s\n%-9s %6s %9s %11s %9s %15s %9s %11s %9s %7s  %s\n",
+               o.aligned ? "total: seconds; its parts: microseconds, a step's median on the slowest rank"
+                         : "seconds; the parts: mean of the ranks",
+               "exchange", "steps", "total", "computation", "exchange", "synchronisation", "fill", "kernel GB/s",
+               "copy GB/s", "share", "field");
     for (int i = 0; i < exchange_count; i++) {
         if (strcmp(o.exchange, "all") != 0 && strcmp(o.exchange, exchanges[i]->name) != 0)
             continue;
