@@ -39,9 +39,54 @@ program fortran
         call check(sums(1) == ranks - 1 .and. sums(100) == ranks - 1, 'operator of the user')
     end do
     call MPI_Op_free(op, error)
+    call blocks_of_their_own_lengths()
     if (rank == 0) print '(a)', 'ok'
     call MPI_Finalize(error)
 contains
+    ! Rank r has r + 1 numbers for each other one, r of which is from whom; and its neighbours on a ring.
+    subroutine blocks_of_their_own_lengths()
+        integer :: sent(100), taken(100), counts(10), places(10), their_counts(10), their_places(10)
+        integer :: request, ring, r, k, below, above
+        integer :: types(2), one(2)
+        integer(kind=MPI_ADDRESS_KIND) :: at(2)
+        do r = 0, ranks - 1
+            counts(r + 1) = rank + 1
+            places(r + 1) = r * (rank + 1)
+            their_counts(r + 1) = r + 1
+            their_places(r + 1) = r * ranks
+        end do
+        do call_number = 1, 10
+            sent = rank + 10 * call_number
+            taken = -1
+            call MPI_Ialltoallv(sent, counts, places, MPI_INTEGER, taken, their_counts, their_places, MPI_INTEGER, &
+                                MPI_COMM_WORLD, request, error)
+            call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+            call MPI_Barrier(MPI_COMM_WORLD, error)  ! after which non-blocking ones are served
+            do r = 0, ranks - 1
+                do k = 1, ranks
+                    call check(taken(r * ranks + k) == merge(r + 10 * call_number, -1, k <= r + 1), 'ialltoallv')
+                end do
+            end do
+            taken = -1
+            call MPI_Igatherv(sent, rank + 1, MPI_INTEGER, taken, their_counts, their_places, MPI_INTEGER, 0, MPI_COMM_WORLD, &
+                              request, error)
+            call MPI_Wait(request, MPI_STATUS_IGNORE, error)
+            if (rank == 0) call check(taken((ranks - 1) * ranks + ranks) == ranks - 1 + 10 * call_number, 'igatherv')
+        end do
+        call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.false.], .false., ring, error)
+        call MPI_Cart_shift(ring, 0, 1, below, above, error)
+        types = MPI_INTEGER
+        one = 1
+        at = [0, 4]
+        do call_number = 1, 10
+            sent(1:2) = [rank, rank + 100]
+            taken = -1
+            call MPI_Neighbor_alltoallw(sent, one, at, types, taken, one, at, types, ring, error)
+            if (below /= MPI_PROC_NULL) call check(taken(1) == below + 100, 'neighbor_alltoallw from below')
+            if (above /= MPI_PROC_NULL) call check(taken(2) == above, 'neighbor_alltoallw from above')
+        end do
+        call MPI_Comm_free(ring, error)
+    end subroutine
     logical function all_equal(a, b)
         integer, intent(in) :: a(:), b(:)
         all_equal = sum(abs(a - b)) == 0

@@ -166,9 +166,19 @@ static void elsewhere(void) {
     free(buffer);
 }
 
+static int copied;
+static int copy_attribute(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag) {
+    (void)type, (void)key, (void)extra, (void)in, (void)out;
+    ++copied;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
 // What an operation uses may be given back while it is under way.
 static void freed_meanwhile(void) {
     enum { N = 40 };
+    int key;
+    MPI_Type_create_keyval(copy_attribute, MPI_TYPE_NULL_DELETE_FN, &key, NULL);
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     meet(comm);
@@ -176,6 +186,7 @@ static void freed_meanwhile(void) {
         MPI_Datatype every_second;
         MPI_Type_vector(N, 1, 2, MPI_INT, &every_second);
         MPI_Type_commit(&every_second);
+        MPI_Type_set_attr(every_second, key, &key);
         int strided[2 * N];
         for (int i = 0; i < 2 * N; ++i) strided[i] = rank == 0 ? i : -1;
         MPI_Request request;
@@ -185,6 +196,8 @@ static void freed_meanwhile(void) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         for (int i = 0; i < 2 * N; ++i) REQUIRE(strided[i] == (rank == 0 || i % 2 == 0 ? i : -1));
     }
+    REQUIRE(copied == 0 || plain);
+    MPI_Type_free_keyval(&key);
 }
 
 static void add(void *in, void *inout, int *n, MPI_Datatype *type) {
