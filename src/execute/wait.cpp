@@ -82,9 +82,9 @@ Waiter::Waiter(int ranks_on_node, Hooks hooks, int cores)
       ranks_on_node_(ranks_on_node),
       cores_(cores > 0 ? cores : usable_cores()) {
     oversubscribed_ = ranks_on_node_ > cores_;
-    // The clock costs some 30 ns.  A yield among oversubscribed ranks may take milliseconds (if
-    // the other one computes), so that there it is looked at nearly every time.
-    rounds_per_look_ = oversubscribed_ ? 4 : 16;
+    // The clock costs some 30 ns, which ranks that are short of cores feel.  But a yield may take
+    // milliseconds, if another program computes: who has waited for long looks every time.
+    rounds_per_look_ = oversubscribed_ ? 4 : 1;
     progress_every_ns_ = (oversubscribed_ ? 200 : 50) * microsecond;
     yield_after_ns_ = oversubscribed_ ? 0 : keep_core_for;
     sleep_after_ns_ = oversubscribed_ ? 5 * millisecond : second;
