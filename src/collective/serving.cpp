@@ -238,10 +238,10 @@ void Serving::make(const Kind& kind, Decision& decision) {
             decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
-        else if (kind.operation != Operation::allgatherv_any)
-            check_room(*choice.algorithm, neighbors);
-        else
+        else if (kind.operation == Operation::allgatherv_any)
             decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
+        else if (!decision.remote)
+            check_room(*choice.algorithm, neighbors);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
         decision.reason = Reason::no_room;
@@ -277,13 +277,19 @@ Plan Serving::plan_in_node(const Problem& problem) const {
         } catch (const std::invalid_argument&) {
         }
     }
-    const char* const always = problem.operation == Operation::barrier    ? "dissemination"
-                               : problem.operation == Operation::gatherv  ? "root-reads-all"
-                               : problem.operation == Operation::scatterv ? "root-writes-all"
-                               : problem.operation == Operation::allgatherv ? "ring"
-                               : problem.operation == Operation::alltoall || problem.operation == Operation::reduce_scatter
-                                   ? "pairwise"
-                                                                          : "binomial";
+    const auto always = [&] {
+        switch (problem.operation) {
+            case Operation::barrier: return "dissemination";
+            case Operation::gatherv: return "root-reads-all";
+            case Operation::scatterv: return "root-writes-all";
+            case Operation::allgatherv: return "ring";
+            case Operation::alltoall:
+            case Operation::reduce_scatter: return "pairwise";
+            case Operation::scan:
+            case Operation::exscan: return "linear";
+            default: return "binomial";
+        }
+    }();
     return group.plan(*find_algorithm(problem.operation, always), problem);
 }
 

@@ -13,7 +13,11 @@ bool elements_find_room(const Problem& p) { return p.element <= 4096; }
 bool composes(const Problem& p, const NodeMap& map) {
     switch (p.operation) {
         case Operation::reduce:
-        case Operation::allreduce: return elements_find_room(p) && (p.commutative || map.blocked());
+        case Operation::allreduce:
+        case Operation::reduce_scatter:
+        case Operation::reduce_scatter_block: return elements_find_room(p) && (p.commutative || map.blocked());
+        case Operation::scan:
+        case Operation::exscan: return elements_find_room(p) && map.blocked();
         case Operation::barrier:
         case Operation::bcast:
         case Operation::allgather:
@@ -54,11 +58,16 @@ void Composition::by_representatives() {
         case Operation::allgatherv: allgather(); break;
         case Operation::gather: gather(); break;
         case Operation::scatter: scatter(); break;
+        case Operation::reduce_scatter:
+        case Operation::reduce_scatter_block: reduce_scatter(); break;
+        case Operation::scan:
+        case Operation::exscan: scan(); break;
         default: throw std::invalid_argument(std::string(to_string(whole_.operation)) + " is not composed of phases");
     }
 }
 
 int Composition::representative(int node) const {
+    if (whole_.operation == Operation::scan || whole_.operation == Operation::exscan) return map_.members(node).back();
     return has_root(whole_.operation) && map_.node(whole_.root) == node ? whole_.root : map_.leader(node);
 }
 
@@ -126,6 +135,40 @@ void Composition::scatter() {
     if (root && !ordered) reorder(input(), all, false);
     between(blocks_between(Operation::scatter, Operation::scatterv), all, place);
     in_node(blocks_in_node(Operation::scatterv), map_.local(representative(here())), place, output());
+}
+
+void Composition::reduce_scatter() {
+    const auto room = [&](std::size_t bytes) { return represents() ? reserve(bytes) : scratch(); };
+    Address sum = node_ ? room(total_) : input();
+    in_node(vector_problem(Operation::reduce, total_), 0, input(), sum);
+    if (!map_.blocked()) {
+        const Address in_nodes = room(total_);
+        reorder(sum, in_nodes, false);
+        sum = in_nodes;
+    }
+    const Address own = node_ ? room(node_blocks_[static_cast<std::size_t>(here())].bytes) : output();
+    between(blocks_between(Operation::reduce_scatter_block, Operation::reduce_scatter), sum, own);
+    in_node(blocks_in_node(Operation::scatterv), 0, own, output());
+}
+
+void Composition::scan() {
+    const bool inclusive = whole_.operation == Operation::scan, first = map_.local(whole_.rank) == 0;
+    in_node(vector_problem(whole_.operation, whole_.bytes), 0, input(), output());
+    Address total = input();
+    if (inclusive && node_) {
+        total = output();
+    } else if (inclusive) {
+        phases_.push_back({Copies{{{0, whole_.bytes}}, {{0, whole_.bytes}}}, input(), output()});
+    } else if (node_ && represents() && here() + 1 < map_.nodes()) {
+        total = reserve(whole_.bytes);
+        combine(output(), input(), total);
+    }
+    // The ranks of the nodes below; of an exscan that is all that a node's first rank wants.
+    const Address below = inclusive || !first ? reserve(whole_.bytes) : output();
+    between(vector_problem(Operation::exscan, whole_.bytes), total, below);
+    if (here() == 0) return;
+    in_node(vector_problem(Operation::bcast, whole_.bytes), map_.local(representative(here())), below, below);
+    if (below != output()) combine(below, output(), output());
 }
 
 // --- their phases ----------------------------------------------------------------------
@@ -202,6 +245,10 @@ void Composition::reorder(Address from, Address to, bool to_ranks) {
     phases_.push_back({std::move(copies), from, to});
 }
 
+void Composition::combine(Address left, Address right, Address to) {
+    phases_.push_back({Combination{whole_.bytes, right}, left, to});
+}
+
 void Composition::run(const void* input, void* output, const Combiner* combiner) {
     std::byte* const base[] = {static_cast<std::byte*>(const_cast<void*>(input)), static_cast<std::byte*>(output),
                                scratch_.data()};
@@ -223,6 +270,8 @@ void Composition::run(const void* input, void* output, const Combiner* combiner)
             remote_.run(*remote, from, to, combiner, [&] {
                 node_->run(std::get<Plan>(phase->what), at(phase->from), at(phase->to), combiner);
             });
+        } else if (const auto* combination = std::get_if<Combination>(&phase->what)) {
+            combiner->apply(from, at(combination->right), to, combination->bytes, combiner->context);
         } else {
             const Copies& copies = std::get<Copies>(phase->what);
             for (std::size_t i = 0; i < copies.from.size(); ++i)

@@ -10,10 +10,16 @@
 //   gather       in each node to its representative; between the nodes to the root
 //   scatter      between the nodes from the root; in each node from its representative
 //   barrier      in each node, between the leaders, in each node
+//   reduce_scatter(_block)
+//                in each node to its leader; between the leaders; in each node from its leader
+//   scan, exscan in each node; what the nodes' last ranks come to between these (an exscan); in each
+//                node from its last rank, and each rank combines
 //
-// The representative is the root in its own node, else the node's leader, its lowest rank.  With
-// bcast's pruned-ring between the nodes this is the pruned ring's multi-core-aware form (Pruned
-// ring III), but for the root's node, which gets its copy while the others get theirs.
+// The representative is the root in its own node, of scans the node's last rank, else the node's
+// leader, its lowest rank.
+// With bcast's pruned-ring between the nodes this is the pruned ring's multi-core-aware form
+// (Pruned ring III), but for the root's node, which gets its copy while the others get
+// theirs.
 //
 // Blocks travel in the order of the nodes.  Where that is not the order of the ranks, those who
 // hold all blocks put them into order: any map of ranks to nodes will do.
@@ -26,7 +32,7 @@
 //   allreduce    in each node a part for each rank; in each lane; in each node from all to all
 //   allgather(v) in each lane; in each node the blocks of each node in turn
 //   alltoall     in each lane what is for a node as one block; in each node what came from each
-//   reduce_scatter_block
+//   reduce_scatter(_block)
 //                in each node the blocks of each node in turn; in each lane
 //
 // A reduction's bracketing follows from the problem and the map alone.  Source of the lanes:
@@ -45,7 +51,8 @@
 namespace fanlight {
 
 // Whether the operation can be composed by representatives: not where an operator that does not
-// commute would meet operands in another order than the ranks'.
+// commute would meet operands in another order than the ranks', nor a scan where others' ranks lie
+// between those of a node.
 bool composes(const Problem&, const NodeMap&);
 bool composes_in_lanes(const Problem&, const NodeMap&);
 // Where an element of the program's is too long to be staged it depends on the node whether there
@@ -71,8 +78,12 @@ private:
     struct Copies {
         std::vector<Block> from, to;
     };
+    struct Combination {  // to = from (+) right
+        std::size_t bytes;
+        Address right;
+    };
     struct Phase {
-        std::variant<Plan, RemotePlan, Copies> what;
+        std::variant<Plan, RemotePlan, Copies, Combination> what;
         Address from, to;
         bool with_next = false;  // the next one is done while this one's messages are under way
     };
@@ -85,6 +96,8 @@ private:
     void allgather();
     void gather();
     void scatter();
+    void reduce_scatter();
+    void scan();
 
     // lanes.cpp
     void in_lanes();
@@ -93,13 +106,14 @@ private:
     void allreduce_in_lanes();
     void allgather_in_lanes();
     void alltoall_in_lanes();
-    void reduce_scatter_block_in_lanes();
+    void reduce_scatter_in_lanes();
     Problem parts_in_node(Operation) const;
     Problem blocks_of_node(Operation, int node) const;
 
     void in_node(Problem, int root, Address from, Address to);
     void between(Problem, Address from, Address to);
     void reorder(Address from, Address to, bool to_ranks);
+    void combine(Address left, Address right, Address to);  // the vector
     void together();  // the last phase, and the next one while its messages are under way
     Problem vector_problem(Operation, std::size_t bytes) const;
     Problem blocks_in_node(Operation) const;

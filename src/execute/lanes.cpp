@@ -12,6 +12,7 @@ bool composes_in_lanes(const Problem& p, const NodeMap& map) {
         // What reduces a part for each rank inside a node wherever it runs needs that they commute.
         case Operation::reduce:
         case Operation::allreduce:
+        case Operation::reduce_scatter:
         case Operation::reduce_scatter_block: return p.commutative && elements_find_room(p);
         case Operation::bcast:
         case Operation::allgather:
@@ -30,7 +31,8 @@ void Composition::in_lanes() {
         case Operation::allgather:
         case Operation::allgatherv: allgather_in_lanes(); break;
         case Operation::alltoall: alltoall_in_lanes(); break;
-        case Operation::reduce_scatter_block: reduce_scatter_block_in_lanes(); break;
+        case Operation::reduce_scatter:
+        case Operation::reduce_scatter_block: reduce_scatter_in_lanes(); break;
         default: throw std::invalid_argument(std::string(to_string(whole_.operation)) + " does not run in lanes");
     }
 }
@@ -101,11 +103,17 @@ void Composition::alltoall_in_lanes() {
         if (n != here()) in_node(inside, 0, came + of_node(n), output(of_node(n)));
 }
 
-void Composition::reduce_scatter_block_in_lanes() {
-    const Address sums = reserve(whole_.bytes * static_cast<std::size_t>(map_.nodes()));
+void Composition::reduce_scatter_in_lanes() {
+    Problem lane = vector_problem(Operation::reduce_scatter, 0);
+    std::size_t total = 0;
+    for (const int r : members_) {
+        lane.blocks.push_back({total, whole_.block(r).bytes});
+        total += lane.blocks.back().bytes;
+    }
+    const Address sums = reserve(total);
     for (int n = 0; n < map_.nodes(); ++n)
-        in_node(blocks_of_node(Operation::reduce_scatter, n), 0, input(), sums + static_cast<std::size_t>(n) * whole_.bytes);
-    between(vector_problem(Operation::reduce_scatter_block, whole_.bytes), sums, output());
+        in_node(blocks_of_node(Operation::reduce_scatter, n), 0, input(), sums + lane.block(n).offset);
+    between(lane, sums, output());
 }
 
 }  // namespace fanlight

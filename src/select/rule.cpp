@@ -122,8 +122,13 @@ void set_parameter(Choice& choice, const Assignment& a) {
         choice.transport = transport_from(a.value);
         return;
     }
-    if (a.name == "flat" || a.name == "lanes") {
-        (a.name == "flat" ? choice.flat : choice.lanes) = yes_or_no(a);
+    if (a.name == "flat") {
+        choice.flat = yes_or_no(a);
+        choice.composed = !choice.flat;
+        return;
+    }
+    if (a.name == "lanes") {
+        choice.lanes = yes_or_no(a);
         return;
     }
     const std::size_t n = bytes_or_throw(a, a.value);

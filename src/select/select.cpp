@@ -110,6 +110,7 @@ Choice Selector::choose(const Situation& situation, bool forced) const {
     for (const Rule& rule : rules_) {
         if ((rule.forced && !forced) || !rule.fits(situation)) continue;
         if (rule.lanes && !situation.lanes && !rule.forced) continue;
+        if (rule.composed && situation.nodes > 1 && !situation.composed && !rule.forced) continue;
         if (rule.algorithm) {
             const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
             if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);

@@ -15,7 +15,8 @@
 // communicator of its ranks (nodes=1).  lanes=yes: not one rank of each node but all of them, each
 // with its part of the data; such a rule is for nodes that have equally many ranks and for
 // operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among all
-// ranks, as it also does where an operation cannot be composed.  transport= is how the algorithm's data moves:
+// ranks, as it also does where an operation cannot be composed; flat=no: there the rule is passed
+// over.  transport= is how the algorithm's data moves:
 // shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.
 #pragma once
 
@@ -48,7 +49,7 @@ struct Choice {
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
     std::optional<Transport> transport;
-    bool flat = false, lanes = false;
+    bool flat = false, composed = false, lanes = false;  // flat=yes, flat=no
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 

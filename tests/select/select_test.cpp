@@ -194,17 +194,20 @@ TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
 TEST(Selector, NodesAndTransports) {
     const RuleFile file("allgather nodes=2..3 -> recursive-doubling transport=rma-flush\n"
                         "allgather nodes=4.. -> ring flat=yes\n"
+                        "allgather nodes=2..3 -> all-read-all flat=no\n"
                         "allgather -> bruck\n");
     const Selector selector("", file.path());
     Situation s = situation(Operation::allgather, 8, 6);
     EXPECT_EQ(chosen(selector, s), "bruck");
     EXPECT_FALSE(selector.choose(s).transport);
     s.nodes = 2;
-    EXPECT_EQ(chosen(selector, s), "bruck") << "six ranks are no power of two";
+    EXPECT_EQ(chosen(selector, s), "bruck") << "six ranks are no power of two, and nothing is composed";
     s.composed = true;
     EXPECT_EQ(chosen(selector, s), "recursive-doubling") << "it runs between two nodes";
     EXPECT_EQ(selector.choose(s).transport, Transport::rma_flush);
     EXPECT_FALSE(selector.choose(s).flat);
+    s.nodes = 3;
+    EXPECT_EQ(chosen(selector, s), "all-read-all") << "three nodes are no power of two";
     s.nodes = 4;
     EXPECT_EQ(chosen(selector, s), "ring");
     EXPECT_TRUE(selector.choose(s).flat);

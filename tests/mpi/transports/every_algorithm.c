@@ -64,10 +64,11 @@ static void test_reductions(int count, int root, MPI_Datatype pair, MPI_Op op) {
             if (ordered) memcpy(&in[i], &m, sizeof m);
             else in[i] = value(rank, 0, i, 5);
         }
-        // Rank 1 has nothing, rank 0 what it lacks.
+        // Rank 1 has nothing, rank 0 what it lacks; or the last one has all.
         int *blocks = malloc(sizeof(int) * (size_t)size), first = 0;
         for (int r = 0; r < size; ++r) {
-            blocks[r] = r == 0 ? 2 * block : r == 1 ? 0 : block;
+            if (count % 2) blocks[r] = r == size - 1 ? size * block : 0;
+            else blocks[r] = r == 0 ? 2 * block : r == 1 ? 0 : block;
             if (r < rank) first += blocks[r];
         }
         poison(out, 6 * (size_t)count);
