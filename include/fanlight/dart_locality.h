@@ -8,7 +8,9 @@
 extern "C" {
 #endif
 
-/* A scope that contains another has the smaller value. */
+/* A scope that contains another has the smaller value, with two exceptions in a team's tree: packages and
+ * caches are above the units that run in them, and a package or cache that has several NUMA domains is
+ * above these. */
 typedef enum {
     DART_LOCALITY_SCOPE_UNDEFINED = -1,
     DART_LOCALITY_SCOPE_GLOBAL = 0,
@@ -37,7 +39,7 @@ typedef struct {
     int index;
 } dart_locality_scope_pos_t;
 
-/* -1: not known. */
+/* -1: not known; for an id, that the unit is not bound to one. */
 typedef struct {
     char host[DART_LOCALITY_HOST_MAX_SIZE];
     int num_cores;
@@ -66,7 +68,9 @@ typedef struct {
 } dart_module_location_t;
 
 /* A domain: the units in some part of the machine, and the domains it consists of.  The tag of
- * the whole is ".", that of its second child ".1", of that one's first ".1.0". */
+ * the whole is ".", that of its second child ".1", of that one's first ".1.0".  Units that may run in
+ * several packages or NUMA domains are in one that stands for these; they are in no cache that they
+ * do not stay in.  Of caches in each other the scope CACHE finds the outermost. */
 struct dart_domain_locality_s {
     char host[DART_LOCALITY_HOST_MAX_SIZE];
     char domain_tag[DART_LOCALITY_DOMAIN_TAG_MAX_SIZE];

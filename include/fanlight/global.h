@@ -79,8 +79,8 @@ typedef struct fanlight_locality {
     int node;     // numbered from 0 over all units
     int package;  // the processor (socket) on the node
     int numa;
-    int core;
-    int direct;  // 1: this unit reaches the memory that unit allocates by loads and stores
+    int core;     // counted on the node
+    int direct;   // 1: this unit reaches the memory that unit allocates by loads and stores
 } fanlight_locality;
 FANLIGHT_API fanlight_code fanlight_unit_locality(fanlight_team team, int unit,
                                                   fanlight_locality *locality);

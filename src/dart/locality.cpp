@@ -1,76 +1,82 @@
 // Where a team's units run.  The tree: all, nodes, modules (one for each node: units on devices of
-// other kinds there are not), NUMA domains, units, cores.  What the system's files tell is enough for
-// it; no library is needed.
+// other kinds there are not), packages, NUMA domains and caches as they contain each other, units,
+// cores.
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <tuple>
 
 #include "dart/domain.h"
 #include "dart/names.h"
 #include "topology/cores.h"
+#include "topology/machine.h"
 
 using namespace fanlight;
 using namespace fanlight::dart;
 
 namespace {
 
-namespace fs = std::filesystem;
+// The fields are int: what is more than fits is the most that fits.
+int clamped(double n) { return static_cast<int>(std::min<double>(n, INT_MAX)); }
+int known_or(std::size_t n) { return n > 0 ? clamped(static_cast<double>(n)) : -1; }
 
-std::string text_in(const fs::path& file) {
-    std::ifstream in(file);
-    std::string text;
-    in >> text;
-    return text;
-}
-
-// "32K", or a number; -1: not there.
-int number_in(const fs::path& file) {
-    const std::string text = text_in(file);
-    if (text.empty()) return -1;
-    const long n = std::strtol(text.c_str(), nullptr, 10);
-    return static_cast<int>(std::min<long>(n * (text.back() == 'K' ? 1024 : text.back() == 'M' ? 1048576 : 1), INT_MAX));
-}
-
-// What this process knows of its own node; a unit of another asks there (team_locality).
-dart_hwinfo_t own_hardware() {
-    dart_hwinfo_t hw{};
-    hw.num_cores = usable_cores();
-    hw.num_numa = 0;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator("/sys/devices/system/node", error)) {
-        const std::string name = entry.path().filename().string();
-        hw.num_numa += name.starts_with("node") && name.size() > 4 && std::isdigit(static_cast<unsigned char>(name[4]));
+dart_locality_scope_t scope_of(Enclosing::Kind kind) {
+    switch (kind) {
+        case Enclosing::Kind::numa: return DART_LOCALITY_SCOPE_NUMA;
+        case Enclosing::Kind::package: return DART_LOCALITY_SCOPE_PACKAGE;
+        case Enclosing::Kind::cache: return DART_LOCALITY_SCOPE_CACHE;
     }
-    hw.num_numa = std::max(hw.num_numa, 1);
-    const fs::path cpu = "/sys/devices/system/cpu/cpu0";
-    const int least = number_in(cpu / "cpufreq/cpuinfo_min_freq"), most = number_in(cpu / "cpufreq/cpuinfo_max_freq");
-    hw.min_cpu_mhz = least > 0 ? least / 1000 : -1;
-    hw.max_cpu_mhz = most > 0 ? most / 1000 : -1;
+    return DART_LOCALITY_SCOPE_UNDEFINED;
+}
+
+// What a unit knows of its own place, and tells the others.
+struct Own {
+    dart_hwinfo_t hardware;
+    int cores;  // of its node, which its units may really use
+    int depth;
+    // NUMA domain, package, caches.
+    std::array<Enclosing, 2 + DART_LOCALITY_MAX_CACHE_LEVELS> parts;
+};
+
+Own own() {
+    const Machine machine = read_machine();
+    const std::vector<Cache> caches = read_caches(machine);
+    const Cpus cpus = own_cpus();
+    Own own{};
+    own.cores = global::runtime.cores;
+    if (!machine.cores.empty()) own.cores = std::min(own.cores, static_cast<int>(machine.cores.size()));
+    for (const Enclosing& part : enclosing(machine, caches, cpus))
+        if (part.level <= DART_LOCALITY_MAX_CACHE_LEVELS) own.parts[static_cast<std::size_t>(own.depth++)] = part;
+
+    dart_hwinfo_t& hw = own.hardware;
+    hw.num_cores = 1;
+    hw.num_numa = machine.numas.empty() ? -1 : static_cast<int>(machine.numas.size());
     std::fill_n(hw.cache_sizes, DART_LOCALITY_MAX_CACHE_LEVELS, -1);
     std::fill_n(hw.cache_line_sizes, DART_LOCALITY_MAX_CACHE_LEVELS, -1);
     std::fill_n(hw.cache_ids, DART_LOCALITY_MAX_CACHE_LEVELS, -1);
-    for (const auto& entry : fs::directory_iterator(cpu / "cache", error)) {
-        const int level = number_in(entry.path() / "level");
-        if (level < 1 || level > DART_LOCALITY_MAX_CACHE_LEVELS || text_in(entry.path() / "type") == "Instruction")
-            continue;
-        hw.cache_sizes[level - 1] = number_in(entry.path() / "size");
-        hw.cache_line_sizes[level - 1] = number_in(entry.path() / "coherency_line_size");
-        hw.cache_ids[level - 1] = number_in(entry.path() / "id");
+    const int first = cpus.empty() ? -1 : cpus.front();
+    for (const Cache& cache : caches) {
+        if (cache.level > DART_LOCALITY_MAX_CACHE_LEVELS || !std::ranges::binary_search(cache.cpus, first)) continue;
+        hw.cache_sizes[cache.level - 1] = known_or(cache.bytes);
+        hw.cache_line_sizes[cache.level - 1] = known_or(cache.line);
+        if (std::ranges::includes(cache.cpus, cpus)) hw.cache_ids[cache.level - 1] = cache.number;
     }
+    const Clock clock = read_clock(first);
+    hw.min_cpu_mhz = clock.least;
+    hw.max_cpu_mhz = clock.most;
     hw.min_threads = hw.max_threads = 1;
+    for (const CpuGroup& core : machine.cores) hw.max_threads = std::max(hw.max_threads, static_cast<int>(core.cpus.size()));
     hw.max_shmem_mbps = -1;
-    // The fields are int: what is more than fits is the most that fits.
     const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    hw.system_memory_bytes = static_cast<int>(std::min<double>(memory, INT_MAX));
-    hw.numa_memory_bytes = static_cast<int>(std::min<double>(memory / hw.num_numa, INT_MAX));
-    return hw;
+    hw.system_memory_bytes = clamped(memory);
+    const CpuGroup* const numa = group_of(machine.numas, cpus);
+    hw.numa_memory_bytes = numa ? known_or(memory_bytes(numa->number)) : -1;
+    return own;
 }
 
 struct Locality {
@@ -87,9 +93,12 @@ std::map<std::int32_t, std::unique_ptr<Locality>>& localities() {
     return all;
 }
 
-// The child that stands for `index`; made where there is none yet.
-Domain& child(Domain& parent, std::map<int, Domain*>& children, int index, dart_locality_scope_t scope) {
-    Domain*& d = children[index];
+// The children by their parent, scope, level of cache and number.
+using Children = std::map<std::tuple<const Domain*, int, int, int>, Domain*>;
+
+// The child that stands for that; made where there is none yet.
+Domain& child(Domain& parent, Children& children, dart_locality_scope_t scope, int number, int level) {
+    Domain*& d = children[{&parent, scope, level, number}];
     if (!d) {
         d = new_domain(scope);
         d->team = parent.team;
@@ -104,37 +113,36 @@ void set_host(char (&to)[DART_LOCALITY_HOST_MAX_SIZE], const char* host) {
 
 std::unique_ptr<Locality> make(const global::Team& team) {
     auto made = std::make_unique<Locality>();
-    std::vector<dart_hwinfo_t> hardware(static_cast<std::size_t>(team.size));
-    const dart_hwinfo_t own = own_hardware();
-    MPI_Allgather(&own, sizeof own, MPI_BYTE, hardware.data(), sizeof own, MPI_BYTE, team.comm);
+    std::vector<Own> told(static_cast<std::size_t>(team.size));
+    const Own mine = own();
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, told.data(), sizeof mine, MPI_BYTE, team.comm);
     made->root = new_domain(DART_LOCALITY_SCOPE_GLOBAL);
     made->root->team = slot_of(team.id);
-    std::map<int, Domain*> nodes;
-    std::map<int, std::map<int, Domain*>> modules, numas;
+    Children children;
     std::vector<Domain*> of_unit;
     for (int u = 0; u < team.size; ++u) {
         const int world = team.world[static_cast<std::size_t>(u)];
         const global::Place& place = global::runtime.places[static_cast<std::size_t>(world)];
-        const dart_hwinfo_t& hw = hardware[static_cast<std::size_t>(u)];
-        Domain& node = child(*made->root, nodes, place.node, DART_LOCALITY_SCOPE_NODE);
-        Domain& module = child(node, modules[place.node], 0, DART_LOCALITY_SCOPE_MODULE);
-        Domain& numa = child(module, numas[place.node], std::max(place.numa, 0), DART_LOCALITY_SCOPE_NUMA);
-        std::map<int, Domain*> own;
-        Domain& unit = child(numa, own, 0, DART_LOCALITY_SCOPE_UNIT);
-        Domain* const core = new_domain(DART_LOCALITY_SCOPE_CORE);
-        insert(unit, core, 0);
-        core->team = slot_of(team.id);
-        set_units(*core, {world});
-        core->num_cores = unit.num_cores = 1;
-        core->num_nodes = 1;
-        node.num_cores = module.num_cores = hw.num_cores;
-        numa.num_cores = std::max(hw.num_cores / hw.num_numa, 1);
-        for (Domain* d : {&node, &module, &numa, &unit, core}) {
+        const Own& its = told[static_cast<std::size_t>(u)];
+        Domain* d = made->root;
+        const auto enter = [&](dart_locality_scope_t scope, int number, int level, int cores) {
+            d = &child(*d, children, scope, number, level);
+            d->num_cores = std::clamp(cores, 1, its.cores);
+            d->num_nodes = 1;
             d->node_id = place.node;
-            d->shared_mem_bytes = hw.system_memory_bytes;
+            d->shared_mem_bytes = its.hardware.system_memory_bytes;
             set_host(d->host, place.host);
+        };
+        enter(DART_LOCALITY_SCOPE_NODE, place.node, 0, its.cores);
+        enter(DART_LOCALITY_SCOPE_MODULE, 0, 0, its.cores);
+        for (int i = 0; i < its.depth; ++i) {
+            const Enclosing& part = its.parts[static_cast<std::size_t>(i)];
+            enter(scope_of(part.kind), part.number, part.level, part.cores);
         }
-        of_unit.push_back(core);
+        enter(DART_LOCALITY_SCOPE_UNIT, world, 0, 1);
+        enter(DART_LOCALITY_SCOPE_CORE, 0, 0, 1);
+        set_units(*d, {world});
+        of_unit.push_back(d);
     }
     renew(*made->root);
     for (int u = 0; u < team.size; ++u) {
@@ -143,8 +151,7 @@ std::unique_ptr<Locality> make(const global::Team& team) {
         dart_unit_locality_t l{};
         l.unit = DART_TEAM_UNIT_ID(u);
         l.team = slot_of(team.id);
-        l.hwinfo = hardware[i];
-        l.hwinfo.num_cores = 1;
+        l.hwinfo = told[i].hardware;
         l.hwinfo.numa_id = place.numa;
         l.hwinfo.core_id = place.core;
         l.hwinfo.cpu_id = place.cpu;

@@ -1,10 +1,12 @@
 #include "execute/copy.h"
 
-#include <unistd.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+
+#include "topology/machine.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -14,8 +16,10 @@ namespace fanlight {
 
 std::size_t own_cache() {
     static const std::size_t bytes = [] {
-        const long l2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
-        return std::max<std::size_t>(l2 > 0 ? static_cast<std::size_t>(l2) : 0, 1 << 20);
+        std::size_t l2 = 0;
+        for (const Cache& cache : read_caches(::sched_getcpu()))
+            if (cache.level == 2) l2 = cache.bytes;
+        return std::max<std::size_t>(l2, 1 << 20);
     }();
     return bytes;
 }

@@ -102,6 +102,17 @@ int affinity_cores(std::span<const pid_t> pids) {
                        reinterpret_cast<cpu_set_t*>(together.data()));
 }
 
+std::vector<int> own_cpus() {
+    Mask mask(mask_words);
+    auto* set = reinterpret_cast<cpu_set_t*>(mask.data());
+    const std::size_t bytes = mask_words * sizeof(unsigned long);
+    std::vector<int> cpus;
+    if (::sched_getaffinity(0, bytes, set) != 0) return cpus;
+    for (std::size_t cpu = 0; cpu < 8 * bytes; ++cpu)
+        if (CPU_ISSET_S(cpu, bytes, set)) cpus.push_back(static_cast<int>(cpu));
+    return cpus;
+}
+
 void read_quota(CoresReport& report, const CoresPaths& paths) {
     // Lines such as "0::/user.slice" (version 2) and "4:cpu,cpuacct:/docker/1234" (version 1);
     // a machine may have both.

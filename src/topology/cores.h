@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace fanlight {
 
@@ -31,6 +32,9 @@ struct CoresReport {
 // ranks may use together is the union, where a rank's own mask would look as if all of them
 // shared one core.
 int affinity_cores(std::span<const pid_t> pids = {});
+
+// The CPUs of this process's own mask; empty: it cannot be read.
+std::vector<int> own_cpus();
 
 // The tightest limit from this process's cgroup up to the root, version 2 or 1.
 void read_quota(CoresReport&, const CoresPaths& = {});

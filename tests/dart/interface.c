@@ -388,11 +388,29 @@ static void locality(void)
     CHECK(all->scope == DART_LOCALITY_SCOPE_GLOBAL && all->num_units == units && all->num_nodes >= 1);
     dart_unit_locality_t *mine;
     DO(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(me), &mine));
-    CHECK(mine->unit.id == me && mine->hwinfo.num_scopes == 6 && strlen(mine->hwinfo.host) > 0);
+    const dart_hwinfo_t *hw = &mine->hwinfo;
+    CHECK(mine->unit.id == me && strlen(hw->host) > 0 && hw->num_cores == 1 && hw->max_threads >= 1);
+    // From the unit's core to all: nodes, modules, NUMA domains, packages, caches as there are.
+    CHECK(hw->num_scopes >= 7 && hw->num_scopes <= DART_LOCALITY_MAX_DOMAIN_SCOPES);
+    const dart_locality_scope_t always[] = {DART_LOCALITY_SCOPE_CORE,    DART_LOCALITY_SCOPE_UNIT,   DART_LOCALITY_SCOPE_NUMA,
+                                            DART_LOCALITY_SCOPE_PACKAGE, DART_LOCALITY_SCOPE_MODULE, DART_LOCALITY_SCOPE_NODE,
+                                            DART_LOCALITY_SCOPE_GLOBAL};
+    int caches = 0;
+    for (int l = 0; l < DART_LOCALITY_MAX_CACHE_LEVELS; l++) {
+        CHECK(hw->cache_sizes[l] == -1 || hw->cache_sizes[l] > 0);
+        caches += hw->cache_ids[l] >= 0;
+    }
+    CHECK(hw->num_scopes == 7 + caches);
+    for (int i = 0; i < 7; i++) {
+        int times = 0;
+        for (int k = 0; k < hw->num_scopes; k++)
+            times += hw->scopes[k].scope == always[i];
+        CHECK(times == 1);
+    }
     BAD(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(units), &mine));
     DO(dart_domain_find(all, mine->domain_tag, &found));
     CHECK(found->scope == DART_LOCALITY_SCOPE_CORE && found->num_units == 1 && found->unit_ids[0].id == me);
-    CHECK(found->parent->scope == DART_LOCALITY_SCOPE_UNIT && found->level == 5);
+    CHECK(found->parent->scope == DART_LOCALITY_SCOPE_UNIT && found->level == hw->num_scopes - 1);
     CHECK(dart_domain_find(all, ".99", &found) == DART_ERR_NOTFOUND && !found);
     BAD(dart_domain_destroy(all));
     BAD(dart_domain_destroy(all->children[0]));
@@ -444,6 +462,17 @@ static void locality(void)
         in_parts += split[i].num_units;
     }
     CHECK(in_parts == units);
+    // Every unit is in a package and in a NUMA domain, if only in one that stands for several.
+    const dart_locality_scope_t scopes[] = {DART_LOCALITY_SCOPE_PACKAGE, DART_LOCALITY_SCOPE_NUMA};
+    for (int s = 0; s < 2; s++) {
+        dart_domain_locality_t halves[2];
+        DO(dart_domain_scope_domains(all, scopes[s], &n, &domains));
+        CHECK(n >= all->num_nodes && domains[0]->num_cores >= 1 && domains[0]->num_cores <= all->num_cores);
+        free(domains);
+        DO(dart_domain_split_scope(all, scopes[s], 2, halves));
+        CHECK(halves[0].num_units + halves[1].num_units == units && halves[0].num_units > 0);
+        CHECK(n < 2 || halves[1].num_units > 0);
+    }
     dart_group_t everybody, parts[8];
     size_t nout = 0, size = 0, sum = 0;
     DO(dart_team_get_group(DART_TEAM_ALL, &everybody));
