@@ -44,8 +44,9 @@ struct Own {
 };
 
 Own own() {
-    const Machine machine = read_machine();
-    const std::vector<Cache> caches = read_caches(machine);
+    // Read once: thousands of files on a large machine.
+    static const auto& machine = *new Machine(read_machine());
+    static const auto& caches = *new std::vector<Cache>(read_caches(machine));
     const Cpus cpus = own_cpus();
     Own own{};
     own.cores = global::runtime.cores;
