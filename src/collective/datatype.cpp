@@ -1,11 +1,13 @@
 #include "collective/datatype.h"
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "collective/library.h"
@@ -105,7 +107,11 @@ const NamedDatatypes& named_datatypes() {
 
 // --- derived ones: kept as an attribute, since a handle is used again after it was freed ---
 
+// How many were freed: what a thread remembers of one holds no longer.
+std::atomic<unsigned> freed{0};
+
 extern "C" int forget_datatype(MPI_Datatype, int, void* value, void*) {
+    freed.fetch_add(1);
     delete static_cast<Datatype*>(value);
     return MPI_SUCCESS;
 }
@@ -133,7 +139,30 @@ bool packs_in_order(const Datatype& d) {
     return true;
 }
 
-const Datatype* derived(MPI_Datatype handle) {
+// The same of those that do not lie packed, such as a struct with a gap at its end: to pack a few
+// short elements the MPI library takes longer than their collective.
+std::vector<Datatype::Run> runs_of(const Datatype& d) {
+    constexpr std::size_t longest = 4096, widest = std::size_t{1} << 16, most = 8;
+    if (d.packed || d.size == 0 || d.size > longest || d.true_extent > widest) return {};
+    std::vector<std::byte> memory(d.true_extent), packed(d.size);
+    std::vector<std::size_t> from(d.size, 0);
+    for (int shift = 0; shift < 16; shift += 8) {
+        for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i >> shift);
+        // Its own addresses: the first byte that it has lies `true_lb` behind its place.
+        pack(d, reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(memory.data()) - d.true_lb), 1, packed.data());
+        for (std::size_t i = 0; i < d.size; ++i) from[i] |= static_cast<std::size_t>(packed[i]) << shift;
+    }
+    std::vector<Datatype::Run> runs;
+    for (const std::size_t at : from) {
+        const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(at) + d.true_lb;
+        if (!runs.empty() && runs.back().at + static_cast<std::ptrdiff_t>(runs.back().bytes) == place) ++runs.back().bytes;
+        else if (runs.size() == most) return {};
+        else runs.push_back({place, 1});
+    }
+    return runs;
+}
+
+const Datatype* known_or_new(MPI_Datatype handle) {
     if (!accepted(handle)) return nullptr;
     void* value = nullptr;
     int found = 0;
@@ -142,8 +171,25 @@ const Datatype* derived(MPI_Datatype handle) {
     auto d = std::make_unique<Datatype>(measured(handle));
     d->kind = DatatypeClass::derived;
     d->packed = packs_in_order(*d);
+    d->runs = runs_of(*d);
     if (mpi().Type_set_attr(handle, attribute_key(), d.get()) != MPI_SUCCESS) return nullptr;
     return d.release();
+}
+
+// To ask the MPI library each time costs as much as a short collective.
+const Datatype* derived(MPI_Datatype handle) {
+    struct Recent {
+        MPI_Datatype handle{};
+        const Datatype* datatype = nullptr;
+        unsigned freed = 0;
+    };
+    static thread_local Recent recent[2];
+    const unsigned now = freed.load();
+    for (const Recent& r : recent)
+        if (r.datatype && r.handle == handle && r.freed == now) return r.datatype;
+    const Datatype* const d = known_or_new(handle);
+    recent[1] = std::exchange(recent[0], Recent{handle, d, now});
+    return d;
 }
 
 [[noreturn]] void packing_failed() {
@@ -173,6 +219,15 @@ bool packs_large() {
 }
 
 void pack(const Datatype& d, const void* memory, std::size_t count, std::byte* packed) {
+    if (!d.runs.empty()) {
+        const auto* from = static_cast<const std::byte*>(memory);
+        for (; count > 0; --count, from += d.extent)
+            for (const auto& [at, bytes] : d.runs) {
+                std::memcpy(packed, from + at, bytes);
+                packed += bytes;
+            }
+        return;
+    }
 #if MPI_VERSION >= 4
     if (packs_large()) {
         MPI_Count position = 0;
@@ -197,6 +252,15 @@ void pack(const Datatype& d, const void* memory, std::size_t count, std::byte* p
 }
 
 void unpack(const Datatype& d, const std::byte* packed, void* memory, std::size_t count) {
+    if (!d.runs.empty()) {
+        auto* to = static_cast<std::byte*>(memory);
+        for (; count > 0; --count, to += d.extent)
+            for (const auto& [at, bytes] : d.runs) {
+                std::memcpy(to + at, packed, bytes);
+                packed += bytes;
+            }
+        return;
+    }
 #if MPI_VERSION >= 4
     if (packs_large()) {
         MPI_Count position = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "collective/mpi_header.h"
 #include "execute/operators.h"
@@ -23,6 +24,13 @@ struct Datatype {
     std::ptrdiff_t true_lb = 0;   // where an element's memory begins, and its length
     std::size_t true_extent = 0;
     bool packed = false;          // packed and in memory are the same bytes
+    // Where the packed bytes of an element come from, one run after the other; empty: that is for the
+    // MPI library to say.
+    struct Run {
+        std::ptrdiff_t at;        // from the element's place
+        std::size_t bytes;
+    };
+    std::vector<Run> runs;
     DatatypeClass kind = DatatypeClass::other;
     Number number = Number::none; // what one of its elements (or a part of a complex one) is
 

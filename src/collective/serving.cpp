@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include "collective/hooks.h"
 #include "collective/library.h"
@@ -134,18 +135,61 @@ const Decision& Serving::decide(Kind&& kind) {
 }
 
 const Decision& Serving::decide(const std::vector<std::size_t>& blocks) {
+    if (const Decision* d = relengthed(blocks)) return *d;
     std::vector<Recent>& recent = now_->recent;
     if (recent.empty()) recent.resize(recent_kept);
     std::uint64_t h = 0;
     for (const std::size_t b : blocks) h = (h ^ b) * 0x9e3779b97f4a7c15u;
     Recent& r = recent[(h >> 32) % recent_kept];
     if (r.kind.blocks == blocks) return r.decision;
-    for (LastCall& call : last_)
-        if (call.decision == &r.decision) call.count = -1;
+    forget_last_calls(r.decision);
     r.kind.operation = Operation::allgatherv;
     r.kind.blocks = blocks;
     make(r.kind, r.decision);
+    keep_for_any_lengths(r);
     return r.decision;
+}
+
+void Serving::forget_last_calls(const Decision& of) {
+    for (LastCall& call : last_)
+        if (call.decision == &of) call.count = -1;
+}
+
+const Decision* Serving::relengthed(const std::vector<std::size_t>& blocks) {
+    AnyLengths& any = now_->any_lengths;
+    if (any.to == 0) return nullptr;
+    std::size_t total = 0;
+    bool same = any.decision.bytes > 0;
+    for (std::size_t r = 0; r < blocks.size(); total += blocks[r], ++r) {
+        const Block block{total, blocks[r]};
+        same = same && any.problem.blocks[r] == block;
+        any.problem.blocks[r] = block;
+    }
+    if (same) return &any.decision;
+    any.decision.bytes = 0;  // no length's, unless it becomes this one's
+    const std::size_t mean = total / blocks.size();
+    if (total == 0 || mean < any.from || mean > any.to) return nullptr;
+    if (!shared_->group.relength(any.problem, any.decision.plan)) return nullptr;
+    forget_last_calls(any.decision);
+    any.decision.bytes = mean;
+    return &any.decision;
+}
+
+void Serving::keep_for_any_lengths(const Recent& made) {
+    if (!made.decision.algorithm || made.decision.remote) return;
+    AnyLengths& any = now_->any_lengths;
+    forget_last_calls(any.decision);
+    any.decision.bytes = 0;
+    any.decision.algorithm = made.decision.algorithm;
+    any.decision.parameters = made.decision.parameters;
+    // Made of blocks none of which is empty.
+    set_problem(any.problem, made.kind, rank, size);
+    any.problem.parameters = made.decision.parameters;
+    const Situation situation = this->situation(made.kind, any.problem);
+    for (std::size_t r = 0; r < any.problem.blocks.size(); ++r) any.problem.blocks[r] = {r, 1};
+    shared_->group.plan(*any.decision.algorithm, any.problem, any.decision.plan);
+    std::tie(any.from, any.to) = selector_->alike(situation);
+    if (any.decision.plan.relengths_to == 0) any.to = 0;
 }
 
 const Decision& Serving::decide_blindly(Operation operation, int root) {

@@ -65,6 +65,7 @@ struct LastCall {
     const Plan* plan = nullptr;  // neighborhoods, whose decisions have none
     // allgatherv, reduce_scatter: what the arrays were.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
+    std::size_t size = 0, other_size = 0;  // allgatherv: of the datatypes
 };
 
 // How the ranks of a node share it.
@@ -104,6 +105,8 @@ public:
     // allgatherv with these lengths: a program may have ever new ones, and what was made for
     // others gives way.
     const Decision& decide(const std::vector<std::size_t>& blocks);
+    // What is at hand for other lengths, or null.
+    const Decision* relengthed(const std::vector<std::size_t>& blocks);
     // No rank knows the lengths of others, so that nothing may depend on them: of gatherv, scatterv,
     // alltoallv and neighborhoods.
     const Decision& decide_blindly(Operation, int root = 0);
@@ -150,11 +153,20 @@ private:
         Kind kind;
         Decision decision;
     };
+    // allgatherv: one whose plan takes blocks of other lengths, while their mean is in this range.
+    struct AnyLengths {
+        Decision decision;
+        std::size_t from = 1, to = 0;
+        Problem problem;
+    };
     // Of one selector.
     struct Decisions {
         std::unordered_map<Kind, std::unique_ptr<Decision>, KindHash> all;
         std::vector<Recent> recent;  // allgatherv's by their hash; empty until the first
+        AnyLengths any_lengths;
     };
+    void keep_for_any_lengths(const Recent&);
+    void forget_last_calls(const Decision& of);
     // neighborhoods: the plans of the last calls, found by their edges.
     struct NeighborPlan {
         const Algorithm* algorithm = nullptr;

@@ -93,6 +93,22 @@ bool same_arrays(const LastCall& last, const C* counts, const D* displacements, 
     return true;
 }
 
+// The datatypes of the last call, other counts, blocks one behind the other: null where that does
+// not do.
+template <class C, class D>
+const Decision* other_counts(Serving& s, const LastCall& last, MPI_Count send_count, const C* counts, const D* displacements,
+                             std::vector<std::size_t>& bytes) {
+    if (!counts || !displacements) return nullptr;
+    bytes.resize(static_cast<std::size_t>(s.size));
+    std::int64_t next = displacements[0];
+    for (std::size_t r = 0; r < bytes.size(); next += counts[r], ++r) {
+        if (counts[r] < 0 || displacements[r] != next) return nullptr;
+        bytes[r] = static_cast<std::size_t>(counts[r]) * last.other_size;
+    }
+    if (send_count < 0 || static_cast<std::size_t>(send_count) * last.size != bytes[static_cast<std::size_t>(s.rank)]) return nullptr;
+    return s.relengthed(bytes);
+}
+
 // So that a call allocates nothing.
 Problem& rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
     static thread_local Problem p;
@@ -127,6 +143,12 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     }
 
     static thread_local BlockList list;  // so that a call with new counts allocates nothing
+    if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
+        if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements, list.bytes)) {
+            call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * static_cast<std::ptrdiff_t>(last.other_size), nullptr);
+            return d;
+        }
+    }
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
@@ -144,6 +166,8 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         last.other_count = start;
         last.datatype = send_type;
         last.other_datatype = receive_type;
+        last.size = own.datatype->size;
+        last.other_size = list.datatype->size;
         last.counts.assign(receive_counts, receive_counts + s->size);
         last.places.assign(displacements, displacements + s->size);
     }

@@ -161,6 +161,19 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
     };
     plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
+    plan.relengths_to = pieces == 1 ? relengths_to(problem, plan, options) : 0;
+    if (plan.relengths_to) plan.moves = first.steps;
+}
+
+std::size_t Group::relengths_to(const Problem& p, const Plan& plan, const BindOptions& options) const {
+    const bool can_be = p.operation == Operation::allgatherv || p.operation == Operation::gatherv ||
+                        p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
+    if (!can_be || !moves_blocks_whole(p, plan.parts.front().schedule)) return 0;
+    std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), lanes_.staging_bytes());
+    for (const std::size_t piece : {options.piece, p.parameters.piece, config().piece})
+        if (piece) longest = std::min(longest, piece);
+    if (!options.single_copy) return longest;
+    return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
 }
 
 void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
@@ -231,11 +244,14 @@ void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan&
 
 void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
     auto& [last, plan] = last_whole_[problem.operation];
-    if (plan.algorithm != &algorithm || last != problem) {
+    const bool same = plan.algorithm == &algorithm && last.root == problem.root && last.parameters == problem.parameters;
+    if (!same || last.blocks != problem.blocks || last.sends != problem.sends) {
+        if (!same || !relength(problem, plan)) plan_whole(algorithm, problem, plan);
         last = problem;
-        plan_whole(algorithm, problem, plan);
     }
     run(plan, input, output, nullptr);
+    constexpr std::size_t most_steps = 4096;  // the pieces of long blocks
+    if (plan.parts.front().schedule.steps.size() > most_steps) plan = {};
 }
 
 // --- running ---------------------------------------------------------------------------

@@ -77,7 +77,10 @@ public:
     // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
     bool plans_whole(const Algorithm&) const;
     void plan_whole(const Algorithm&, const Problem&, Plan&) const;
-    // By a plan that is kept for the next call with the same lists.
+    // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
+    // alltoallv), for far less than a new one costs; false: make a new one.
+    bool relength(const Problem&, Plan&) const;
+    // By a plan that is kept for the next call.
     void run_whole(const Algorithm&, const Problem&, const void* input, void* output);
     // A neighborhood's, whose rank knows its own edges alone.  False as above.
     struct Most {               // of the rank that has the most, in and out counted apart
@@ -137,6 +140,8 @@ private:
     Share share(Operation) const;
     std::size_t longest_piece(const Share&) const;
     bool plans_blindly(const Algorithm&, const Share&) const;
+    bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
+    std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
     void plan_blindly(const Algorithm&, const Problem&, const Share&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);

@@ -102,6 +102,10 @@ public:
     bool tells_first = false;
     // And that is one offer, of input that its cell holds.
     bool offers_alone = false;
+    // Blocks of other lengths, none longer than this, need no new plan (Group::relength), but these
+    // steps with lengths of their own; 0: they do.
+    std::size_t relengths_to = 0;
+    std::vector<BoundStep> moves;
 };
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.

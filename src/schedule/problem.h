@@ -102,8 +102,6 @@ struct Problem {
     // A rank as seen from the root (the root is 0), and back.
     int relative(int r) const { return (r - root + size) % size; }
     int absolute(int relative_rank) const { return (relative_rank + root) % size; }
-
-    friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 }  // namespace fanlight

@@ -126,4 +126,19 @@ Choice Selector::choose(const Situation& situation, bool forced) const {
     return native;
 }
 
+std::pair<std::size_t, std::size_t> Selector::alike(const Situation& situation) const {
+    Range<std::size_t> same;
+    for (const Rule& rule : rules_) {
+        if (rule.operation != situation.operation) continue;
+        // At either of these a rule begins or ceases to hold.
+        const std::size_t behind = rule.bytes.to == Range<std::size_t>{}.to ? 0 : rule.bytes.to + 1;
+        for (const std::size_t bound : {rule.bytes.from, behind}) {
+            if (bound == 0) continue;
+            if (bound <= situation.bytes) same.from = std::max(same.from, bound);
+            else same.to = std::min(same.to, bound - 1);
+        }
+    }
+    return {same.from, same.to};
+}
+
 }  // namespace fanlight

@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.h"
@@ -67,6 +68,8 @@ public:
     Choice choose(const Situation&) const;
     // The same without the forced ones: what runs inside a node is a part of an operation alone.
     Choice choose_by_rule(const Situation&) const;
+    // The least and the greatest length for which the same rules hold as for this situation's.
+    std::pair<std::size_t, std::size_t> alike(const Situation&) const;
 
 private:
     Choice choose(const Situation&, bool forced) const;

@@ -233,6 +233,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
     const Problem known = problem_at(p, p.rank);
     const bool unknown = p.operation == Operation::allgatherv_any;
+    const bool whole = p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
     std::optional<UnknownLengths> any;
     if (unknown) any.emplace(group, algorithm, p.parameters);
     Plan plan;
@@ -250,6 +251,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
         auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
         if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
+        else if (whole) group.run_whole(algorithm, known, in.data(), out.data());
         else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {

@@ -117,6 +117,50 @@ TEST(Sequence, OperationsMixed) {
     }
 }
 
+// A plan takes blocks of other lengths, up to what it says, and does what a new one would.
+TEST(Relength, AnyLengths) {
+    for (const char* name : {"allgatherv:all-read-all", "gatherv:all-write-root", "scatterv:root-writes-all", "alltoallv:all-write-all"})
+        for (const auto& [size, single_copy] : {std::pair{2, false}, {3, false}, {3, true}, {5, false}}) {
+            const std::string text(name);
+            const auto colon = text.find(':');
+            const Algorithm& a = *find_algorithm(operation_from(text.substr(0, colon)), text.substr(colon + 1));
+            EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
+                unsigned state = 4711;
+                const auto next = [&](std::size_t end) { return static_cast<std::size_t>((state = state * 1664525 + 1013904223) >> 8) % end; };
+                Problem p;
+                p.operation = a.operation;
+                p.size = size;
+                p.root = size / 2;
+                Plan plan;
+                const auto with_lengths = [&](std::size_t longest) {
+                    const std::size_t those[] = {longest ? 0u : 1u, 8, 112, 113, 4000, std::max<std::size_t>(longest, 1)};
+                    std::vector<std::size_t> lengths;
+                    for (int i = 0; i < size * size; ++i) lengths.push_back(those[next(6)]);
+                    if (a.operation == Operation::alltoallv) return set_exchange(p, lengths, 5);
+                    lengths.resize(static_cast<std::size_t>(size));
+                    p.blocks.clear();
+                    for (const std::size_t bytes : lengths) p.blocks.push_back({0, bytes});
+                    lay_side_by_side(p);
+                };
+                with_lengths(0);
+                p.rank = g.rank();
+                plan = plan_of(g, a, p);
+                if (plan.relengths_to == 0) return std::string("no plan for other lengths");
+                for (int call = 0; call < 60; ++call) {
+                    with_lengths(plan.relengths_to);
+                    if (!g.relength(problem_at(p, g.rank()), plan)) return std::string("it takes no others");
+                    auto [in, out, expected] = data_of(p, call);
+                    g.run(plan, in.data(), out.data(), nullptr);
+                    if (out != expected) return "wrong result in call " + std::to_string(call);
+                }
+                with_lengths(plan.relengths_to);
+                for (Block& b : p.blocks) b.bytes = plan.relengths_to + 1;
+                if (g.relength(problem_at(p, g.rank()), plan)) return std::string("it takes one that is too long");
+                return std::string();
+            }), "") << name << ", " << size << " ranks";
+        }
+}
+
 std::vector<const Algorithm*> of_unknown_lengths() {
     std::vector<const Algorithm*> result;
     for (const Algorithm& a : algorithms())

@@ -1,0 +1,84 @@
+// Plans for blocks of other lengths: a program whose counts change from call to call (spikes,
+// particles) would else pay for a new plan what several short operations take.
+#include <algorithm>
+
+#include "execute/group.h"
+
+namespace fanlight {
+
+namespace {
+
+// Where a rank's own part of the problem lies: what it sends to a peer, what it takes from one.
+Block sent(const Problem& p, int peer) {
+    switch (p.operation) {
+        case Operation::scatterv: return p.block(peer);
+        case Operation::alltoallv: return p.send(peer);
+        default: return {0, p.block(p.rank).bytes};
+    }
+}
+Block taken(const Problem& p, int peer) {
+    if (p.operation == Operation::scatterv) return {0, p.block(p.rank).bytes};
+    return p.block(peer);
+}
+
+}  // namespace
+
+// Each block goes by one step from its owner to who wants it: nothing but lengths and places depends
+// on the lengths, as long as none is copied once or cut.
+bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
+    for (const BoundStep& s : schedule.steps) {
+        const bool sends = s.kind == BoundKind::offer || s.kind == BoundKind::put;
+        const bool takes = s.kind == BoundKind::get || s.kind == BoundKind::arrive;
+        const bool copies = s.kind == BoundKind::copy;
+        if (!sends && !takes && !copies) return false;
+        if (s.acknowledged || s.place == Place::direct) return false;
+        const Block out = sent(p, sends ? s.peer : p.rank), in = taken(p, takes ? s.peer : p.rank);
+        if (s.kind == BoundKind::offer && s.readers + 1 != static_cast<std::uint32_t>(size_)) return false;
+        if (s.kind == BoundKind::get && (s.from_buffer != Buffer::input || s.from != 0)) return false;
+        if ((sends || copies) && (s.from_buffer != Buffer::input || s.from != out.offset)) return false;
+        if ((takes || copies) && (s.to_buffer != Buffer::output || s.to != in.offset)) return false;
+        if (s.bytes != (sends ? out : in).bytes) return false;
+    }
+    // An empty block must not stand for one that is never moved.
+    const auto count = [&](auto&&... kinds) {
+        return std::count_if(schedule.steps.begin(), schedule.steps.end(), [&](const BoundStep& s) { return ((s.kind == kinds) || ...); });
+    };
+    const bool is_root = p.rank == p.root, rooted = has_root(p.operation);
+    const std::ptrdiff_t others = size_ - 1, from_root = is_root ? others : 0, to_root = is_root ? 0 : 1;
+    const std::ptrdiff_t to_send = p.operation == Operation::gatherv ? to_root : p.operation == Operation::scatterv ? from_root : others;
+    const std::ptrdiff_t to_take = p.operation == Operation::gatherv ? from_root : p.operation == Operation::scatterv ? to_root : others;
+    const bool offers = count(BoundKind::offer) > 0;
+    return count(BoundKind::put) == (offers ? 0 : to_send) && count(BoundKind::get, BoundKind::arrive) == to_take &&
+           count(BoundKind::offer) <= 1 && count(BoundKind::copy) == (rooted && !is_root ? 0 : 1);
+}
+
+bool Group::relength(const Problem& p, Plan& plan) const {
+    if (plan.relengths_to == 0 || length_of(p) > plan.relengths_to) return false;
+    plan.called = called(p);
+    plan.tells_first = plan.offers_alone = false;
+    BoundSchedule& schedule = plan.parts.front().schedule;
+    schedule.steps.clear();
+    std::size_t staged = 0;
+    for (const BoundStep& move : plan.moves) {
+        const bool sends = move.kind == BoundKind::offer || move.kind == BoundKind::put;
+        const bool takes = move.kind == BoundKind::get || move.kind == BoundKind::arrive;
+        const Block out = sent(p, sends ? move.peer : rank_), in = taken(p, takes ? move.peer : rank_);
+        const std::size_t bytes = (sends ? out : in).bytes;
+        // Nothing is neither offered nor read; a put of nothing is a signal.
+        if (bytes == 0 && (move.kind == BoundKind::offer || move.kind == BoundKind::get)) continue;
+        BoundStep& s = schedule.steps.emplace_back(move);
+        s.bytes = bytes;
+        if (!takes) s.from = out.offset;
+        if (!sends) s.to = in.offset;
+        s.name = message_name(s.message, plan.called);
+        if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
+        s.place = bytes <= Cell::payload_bytes ? Place::inlined : Place::staged;
+        if (!sends || s.place != Place::staged) continue;
+        s.staging = schedule.stages_at_reader ? 0 : staged;
+        staged += (bytes + 63) / 64 * 64;
+    }
+    schedule.stages = staged > 0;
+    return true;
+}
+
+}  // namespace fanlight
