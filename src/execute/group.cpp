@@ -214,7 +214,10 @@ void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, con
     if (in_pieces) {
         options.single_copy = false;
         const std::size_t piece = longest_piece(share);
-        options.piece = p.parameters.piece = asked ? std::min(asked, piece) : piece;
+        options.piece = asked ? std::min(asked, piece) : piece;
+        // What is read is offered with all that lies between it, one block for each edge.
+        const std::size_t room = whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
+        p.parameters.piece = std::clamp<std::size_t>(room, 1, options.piece);
     } else {
         // What is shorter finds room as it is.
         options.single_copy_from = std::min(options.single_copy_from, whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));

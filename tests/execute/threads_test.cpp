@@ -236,6 +236,20 @@ TEST(Credits, ManyEdgesBetweenTwoRanks) {
     }), "");
 }
 
+// As long as a piece, so that they might be read, and together longer than the staging.
+TEST(Neighborhoods, ManyEdgesBetweenTwoRanks) {
+    Problem whole;
+    whole.operation = Operation::neighbor_alltoall;
+    whole.size = 2;
+    std::vector<Edge> edges;
+    for (int i = 0; i < 10; ++i)
+        for (int r = 0; r < whole.size; ++r) edges.push_back({.from = r, .to = 1 - r, .bytes = 32768});
+    set_edges(whole, std::move(edges));
+    EXPECT_EQ(on_threads(whole.size, false, [&](Group& g) {
+        return run_and_check(g, *find_algorithm(whole.operation, "all-read-all"), whole, 3);
+    }), "");
+}
+
 // Ranks that call one operation with different lengths all get an error, and so from then on.
 TEST(OutOfStep, IsFoundByAll) {
     for (const auto& [operation, algorithm] : {std::pair{Operation::allreduce, "recursive-doubling"}, {Operation::allgather, "all-read-all"}})
