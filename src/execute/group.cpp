@@ -392,10 +392,11 @@ void Group::compare_calls(std::uint64_t taken) {
 }
 
 // Who finds it is the reader, or the writer of a block that is written straight into the other's memory.
-void Group::wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name) {
+void Group::wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name, bool more_sent, bool more_expected) {
     const auto says = [&](bool sends) { return "rank " + std::to_string(sends == peer_sends ? peer : rank_); };
-    out_of_step(says(true) + " sends " + std::to_string(sent) + " bytes where " + says(false) + " expects " +
-                std::to_string(expected) + " from it in " + name);
+    const auto text = [](bool more, std::size_t bytes) { return (more ? "more than " : "") + std::to_string(bytes); };
+    out_of_step(says(true) + " sends " + text(more_sent, sent) + " bytes where " + says(false) + " expects " +
+                text(more_expected, expected) + " from it in " + name);
 }
 
 void Group::out_of_step(const std::string& message) {

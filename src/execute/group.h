@@ -177,7 +177,8 @@ private:
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, std::size_t element);
-    [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name);
+    [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name,
+                                   bool more_sent = false, bool more_expected = false);
     [[noreturn]] void out_of_step(const std::string& message);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.

@@ -111,8 +111,10 @@ namespace {
 
 class Binder {
 public:
-    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound)
-        : bound_(bound), schedule_(schedule), rank_(rank), called_(called), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
+    // goes_on: of each step whether it is a part that others follow; null: none is.
+    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound,
+           const std::vector<bool>* goes_on = nullptr)
+        : bound_(bound), schedule_(schedule), goes_on_(goes_on), rank_(rank), called_(called), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
           depth_(static_cast<std::size_t>(lanes.depth())) {
         if (schedule.offers > SharedLanes::offers_per_operation)
             throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
@@ -183,6 +185,10 @@ private:
         return wave_;
     }
 
+    Place place(const Step& s) const {
+        return goes_on_ && (*goes_on_)[static_cast<std::size_t>(&s - schedule_.steps.data())] ? Place::part : place_of(s.bytes, options_);
+    }
+
     template <class Number>
     void number(BoundStep& b, Number n) const {
         b.message = static_cast<std::uint32_t>(n);
@@ -229,7 +235,7 @@ private:
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
         b.cell = lanes_.put_cell(rank_, s.peer, j);
-        b.place = place_of(s.bytes, options_);
+        b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
         b.channel = lanes_.channel(s.peer, rank_);
@@ -253,7 +259,7 @@ private:
                 BoundStep& b = next(BoundKind::arrive, s);
                 number(b, j);
                 b.cell = lanes_.put_cell(s.peer, rank_, j);
-                b.place = place_of(s.bytes, options_);
+                b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
                 b.channel = lanes_.channel(rank_, s.peer);
                 break;
@@ -288,6 +294,7 @@ private:
 
     BoundSchedule& bound_;
     const Schedule& schedule_;
+    const std::vector<bool>* const goes_on_;
     const int rank_;
     const std::uint64_t called_;
     const SharedLanes& lanes_;
@@ -315,8 +322,9 @@ void find_told(BoundSchedule& bound) {
     bound.tells_first = !late;
 }
 
-// With each put that is staged, and its arrive, in pieces.
-Schedule in_pieces(const Schedule& schedule, const BindOptions& options) {
+// With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
+// that two ends which do not mean the same length do not wait for each other.
+Schedule in_pieces(const Schedule& schedule, const BindOptions& options, std::vector<bool>& goes_on) {
     Schedule cut = schedule;
     cut.steps.clear();
     cut.round_ends.clear();
@@ -327,10 +335,12 @@ Schedule in_pieces(const Schedule& schedule, const BindOptions& options) {
                 for (; s.bytes > options.piece; s.bytes -= options.piece) {
                     Step& piece = cut.steps.emplace_back(s);
                     piece.bytes = options.piece;
+                    goes_on.push_back(place_of(piece.bytes, options) == Place::staged);
                     s.from.offset += options.piece;
                     s.to.offset += options.piece;
                 }
             cut.steps.push_back(s);
+            goes_on.push_back(false);
         }
         cut.round_ends.push_back(static_cast<std::uint32_t>(cut.steps.size()));
     }
@@ -341,8 +351,13 @@ Schedule in_pieces(const Schedule& schedule, const BindOptions& options) {
 
 void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
           const BindOptions& options, BoundSchedule& bound) {
-    if (options.piece) Binder(in_pieces(schedule, options), rank, called, lanes, options, bound).bind();
-    else Binder(schedule, rank, called, lanes, options, bound).bind();
+    if (options.piece) {
+        std::vector<bool> goes_on;
+        const Schedule cut = in_pieces(schedule, options, goes_on);
+        Binder(cut, rank, called, lanes, options, bound, &goes_on).bind();
+    } else {
+        Binder(schedule, rank, called, lanes, options, bound).bind();
+    }
     bound.element = element;
     find_told(bound);
 }

@@ -132,7 +132,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                     if (post.bytes != s.bytes) [[unlikely]] wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
-                } else if (s.place == Place::staged) {
+                } else if (s.place != Place::inlined) {
                     std::byte* const staged = (schedule.stages_at_reader ? lanes_.staging(sequence, s.peer) : staging) + s.staging;
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
@@ -186,7 +186,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
-                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name);
+                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)

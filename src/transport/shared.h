@@ -33,6 +33,7 @@ enum class Place : std::uint64_t {
     staged,   // in the segment: `where` is the distance from its start
     direct,   // in private memory.  Offer: `where` is the address at its owner.  Put: the writer
               // has written it into the reader's memory, or the reader reads it (see Channel)
+    part,     // staged, and there is more of it in the next message
 };
 
 // 128 bytes apart, since processors fetch lines in pairs.

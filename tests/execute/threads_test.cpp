@@ -276,5 +276,26 @@ TEST(OutOfStep, IsFoundByAll) {
         }), "") << algorithm;
 }
 
+// Where one length ends a piece of the other is longer.
+TEST(OutOfStep, IsFoundByTheReaderOfPieces) {
+    constexpr std::size_t piece = 32768;
+    for (const auto& [sent, expected] : {std::pair{2 * piece, 3 * piece}, {3 * piece, 2 * piece}, {5 * piece, 4 * piece}})
+        EXPECT_EQ(on_threads(2, false, [&](Group& g) {
+            Problem p;
+            p.operation = Operation::gatherv;
+            p.size = 2;
+            p.rank = g.rank();
+            p.blocks = {{0, 0}, {0, g.rank() == 0 ? expected : sent}};
+            std::vector<std::byte> in(5 * piece), out(5 * piece);
+            const Algorithm& algorithm = *find_algorithm(p.operation, "all-write-root");
+            try {
+                g.run_whole(algorithm, p, in.data(), out.data());
+                if (g.rank() == 0) return std::string("no error");  // the writer may have nothing to wait for
+            } catch (const OutOfStep&) {
+            }
+            return std::string();
+        }), "") << sent << " sent, " << expected << " expected";
+}
+
 }  // namespace
 }  // namespace fanlight::testing
