@@ -47,7 +47,9 @@ bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) 
     const std::ptrdiff_t others = size_ - 1, from_root = is_root ? others : 0, to_root = is_root ? 0 : 1;
     const std::ptrdiff_t to_send = p.operation == Operation::gatherv ? to_root : p.operation == Operation::scatterv ? from_root : others;
     const std::ptrdiff_t to_take = p.operation == Operation::gatherv ? from_root : p.operation == Operation::scatterv ? to_root : others;
+    // One who put a block to many would stage it as often.
     const bool offers = count(BoundKind::offer) > 0;
+    if (p.operation == Operation::allgatherv && !offers) return false;
     return count(BoundKind::put) == (offers ? 0 : to_send) && count(BoundKind::get, BoundKind::arrive) == to_take &&
            count(BoundKind::offer) <= 1 && count(BoundKind::copy) == (rooted && !is_root ? 0 : 1);
 }

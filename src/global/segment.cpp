@@ -74,7 +74,8 @@ fanlight_code map_parts(Segment& s, std::size_t reserved) {
     s.memory.resize(one_piece ? 1 : here.size());
     if (!one_piece || here[0] == own) {
         fanlight::Segment& mine = s.memory[one_piece ? 0 : static_cast<std::size_t>(team.node_rank[own])];
-        mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem);
+        mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem,
+                                         fanlight::Segment::Pages::huge);
         mine.name().copy(names[own].text, sizeof(Name) - 1);
     }
     if (one_piece && team.one_node)

@@ -114,16 +114,16 @@ int make_object(std::uint64_t& number, std::string& name, std::error_code& error
     return -1;
 }
 
-// What is long has huge pages where the kernel gives them: a stencil over ordinary ones runs at half
-// to two thirds of its speed (apps/heat3d).  Not everywhere does it give any by itself, so that it is
-// asked; a "no" changes nothing.
+// What is long is mapped where huge pages may lie, and the kernel asked for them where the owner wants
+// some: a stencil over ordinary ones runs at half to two thirds of its speed (apps/heat3d).  A "no"
+// changes nothing.
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t long_enough = 4 * huge_page;
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25  // since Linux 6.1
 #endif
 void ask_for_huge_pages(void* base, std::size_t bytes) {
-    if (bytes >= long_enough) ::madvise(base, bytes / huge_page * huge_page, MADV_COLLAPSE);
+    ::madvise(base, bytes / huge_page * huge_page, MADV_COLLAPSE);
 }
 
 // Addresses for a mapping, which begin where a huge page does; null: wherever the kernel likes.
@@ -166,7 +166,7 @@ Segment::~Segment() {
     if (base_) ::munmap(base_, mapped_);
 }
 
-Segment Segment::create(std::size_t bytes, std::error_code& error) {
+Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages) {
     error.clear();
     if (bytes > static_cast<std::size_t>(std::numeric_limits<off_t>::max()) - 2 * header_bytes) {
         error = failed(EFBIG);
@@ -187,7 +187,7 @@ Segment Segment::create(std::size_t bytes, std::error_code& error) {
     made.base_ = map(file.fd(), total, error);
     if (!made.base_) return {};
     made.mapped_ = total;
-    ask_for_huge_pages(made.base_, total);
+    if (pages == Pages::huge && total >= long_enough) ask_for_huge_pages(made.base_, total);
     new (made.base_) Header{magic, number, total};
     return made;
 }

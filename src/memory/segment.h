@@ -20,7 +20,10 @@ public:
     ~Segment();
 
     // Makes one under a fresh name, zeroed; on failure `error` says why and it is empty.
-    static Segment create(std::size_t bytes, std::error_code& error);
+    // huge: what is long enough for it gets huge pages, where the kernel has some.  That takes it
+    // milliseconds, and saves the page faults of the first use.
+    enum class Pages { ordinary, huge };
+    static Segment create(std::size_t bytes, std::error_code& error, Pages = Pages::ordinary);
     // Maps one that another process made.  A name that exists on this host but is another
     // host's (same name by chance) is refused: the name carries a random number that the
     // segment carries as well.
