@@ -178,6 +178,7 @@ const Decision* Serving::relengthed(const std::vector<std::size_t>& blocks) {
 void Serving::keep_for_any_lengths(const Recent& made) {
     if (!made.decision.algorithm || made.decision.remote) return;
     AnyLengths& any = now_->any_lengths;
+    if (any.to > 0 && made.decision.bytes >= any.from && made.decision.bytes <= any.to) return;  // it is there
     forget_last_calls(any.decision);
     any.decision.bytes = 0;
     any.decision.algorithm = made.decision.algorithm;

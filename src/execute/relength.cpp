@@ -21,18 +21,27 @@ Block taken(const Problem& p, int peer) {
     return p.block(peer);
 }
 
+// What a step does with this rank's blocks.
+struct Move {
+    bool sends, takes;
+    Block out, in;  // the one that it sends or copies, the one that it takes or copies
+};
+Move move_of(const Problem& p, const BoundStep& s) {
+    const bool sends = s.kind == BoundKind::offer || s.kind == BoundKind::put;
+    const bool takes = s.kind == BoundKind::get || s.kind == BoundKind::arrive;
+    return {sends, takes, sent(p, sends ? s.peer : p.rank), taken(p, takes ? s.peer : p.rank)};
+}
+
 }  // namespace
 
 // Each block goes by one step from its owner to who wants it: nothing but lengths and places depends
 // on the lengths, as long as none is copied once or cut.
 bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
     for (const BoundStep& s : schedule.steps) {
-        const bool sends = s.kind == BoundKind::offer || s.kind == BoundKind::put;
-        const bool takes = s.kind == BoundKind::get || s.kind == BoundKind::arrive;
+        const auto [sends, takes, out, in] = move_of(p, s);
         const bool copies = s.kind == BoundKind::copy;
         if (!sends && !takes && !copies) return false;
         if (s.acknowledged || s.place == Place::direct) return false;
-        const Block out = sent(p, sends ? s.peer : p.rank), in = taken(p, takes ? s.peer : p.rank);
         if (s.kind == BoundKind::offer && s.readers + 1 != static_cast<std::uint32_t>(size_)) return false;
         if (s.kind == BoundKind::get && (s.from_buffer != Buffer::input || s.from != 0)) return false;
         if ((sends || copies) && (s.from_buffer != Buffer::input || s.from != out.offset)) return false;
@@ -62,9 +71,7 @@ bool Group::relength(const Problem& p, Plan& plan) const {
     schedule.steps.clear();
     std::size_t staged = 0;
     for (const BoundStep& move : plan.moves) {
-        const bool sends = move.kind == BoundKind::offer || move.kind == BoundKind::put;
-        const bool takes = move.kind == BoundKind::get || move.kind == BoundKind::arrive;
-        const Block out = sent(p, sends ? move.peer : rank_), in = taken(p, takes ? move.peer : rank_);
+        const auto [sends, takes, out, in] = move_of(p, move);
         const std::size_t bytes = (sends ? out : in).bytes;
         // Nothing is neither offered nor read; a put of nothing is a signal.
         if (bytes == 0 && (move.kind == BoundKind::offer || move.kind == BoundKind::get)) continue;

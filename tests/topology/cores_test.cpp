@@ -6,9 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <vector>
+
+#include "folder.h"
 
 namespace fanlight {
 namespace {
@@ -16,25 +17,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // A directory that stands for /proc/self/cgroup and /sys/fs/cgroup.
-class Tree : public testing::Test {
+class Tree : public OnFolder {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "fanlight-cgroup-XXXXXX";
-        root_ = mkdtemp(pattern.data());
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const fs::path& path, const std::string& text) {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text;
-    }
     CoresReport report() {
         CoresReport r;
         r.affinity = 64;
         read_quota(r, {root_ / "own", root_ / "fs"});
         return r;
     }
-    fs::path root_;
 };
 
 TEST_F(Tree, VersionTwo) {

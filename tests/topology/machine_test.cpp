@@ -1,13 +1,12 @@
 #include "topology/machine.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
+#include "folder.h"
 #include "topology/cores.h"
 
 namespace fanlight {
@@ -17,18 +16,9 @@ namespace fs = std::filesystem;
 using Kind = Enclosing::Kind;
 
 // A folder that stands for /sys/devices/system.
-class MachineFiles : public testing::Test {
+class MachineFiles : public OnFolder {
 protected:
-    void SetUp() override {
-        std::string pattern = testing::TempDir() + "fanlight-machine-XXXXXX";
-        root_ = mkdtemp(pattern.data());
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
-    void write(const fs::path& path, const std::string& text) {
-        fs::create_directories((root_ / path).parent_path());
-        std::ofstream(root_ / path) << text << '\n';
-    }
+    void write(const fs::path& path, const std::string& text) { OnFolder::write(path, text + '\n'); }
     void cpu(int cpu, int package, const std::string& core) {
         const fs::path topology = fs::path("cpu") / ("cpu" + std::to_string(cpu)) / "topology";
         write(topology / "physical_package_id", std::to_string(package));
@@ -70,7 +60,6 @@ protected:
         }
         return text;
     }
-    fs::path root_;
 };
 
 TEST(Machine, Lists) {
