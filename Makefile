@@ -35,7 +35,7 @@ test: build
 
 # --- setup --------------------------------------------------------------------------------
 
-setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready)
+setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/debian/.ready
 
 $(venv)/.system: .ci/system_packages
 	@.ci/system_packages $(PYTHON)
@@ -46,6 +46,10 @@ $(venv)/%/.ready: requirements/%.txt $(venv)/.system
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv --clear $(@D)
 	@$(@D)/bin/pip install --quiet --progress-bar off -r $<
 	@touch $@
+
+$(venv)/debian/.ready: .ci/debian_mpis $(venv)/.system
+	@.ci/debian_mpis $(@D)
+	@mkdir -p $(@D) && touch $@
 
 # --- build --------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@
 #include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
-#include "topology/nodes.h"
 #include "topology/single_copy.h"
 
 namespace nb = nanobind;
@@ -98,15 +97,6 @@ nb::dict dict_of(const Parameters& parameters) {
     return d;
 }
 
-// Rank r's node for ranks that are dealt out in blocks, or empty for one node.
-std::vector<int> nodes_of(int ranks, int ranks_per_node) {
-    if (ranks_per_node < 0) throw std::invalid_argument("ranks_per_node must not be negative");
-    std::vector<int> node;
-    if (ranks_per_node > 0)
-        for (int r = 0; r < ranks; ++r) node.push_back(r / ranks_per_node);
-    return node;
-}
-
 std::string kind_text(StepKind k) {
     switch (k) {
         case StepKind::put: return "put";
@@ -141,6 +131,7 @@ NB_MODULE(_core, m) {
         .def_ro("power_of_two", &Algorithm::power_of_two)
         .def_ro("even", &Algorithm::even)
         .def_ro("commutative", &Algorithm::commutative)
+        .def_ro("levels", &Algorithm::levels)
         .def_ro("pipelined", &Algorithm::pipelined)
         .def_ro("parameters", &Algorithm::parameters, "The names of those that it takes")
         .def_ro("description", &Algorithm::description)
@@ -155,19 +146,21 @@ NB_MODULE(_core, m) {
         .def("__init__",
              [](Problem* self, std::string_view operation, int size, int rank, int root, std::size_t bytes,
                 const std::vector<std::size_t>& blocks, std::size_t element, bool commutative, int degree,
-                std::size_t piece, std::size_t minimum, int shift, int ranks_per_node) {
+                std::size_t piece, std::size_t minimum, int shift, std::string_view topology) {
                  new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element, commutative,
-                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift,
-                                                  .ranks_per_node = ranks_per_node}));
+                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift}));
+                 if (!topology.empty()) self->topology = Topology::from(topology, size);
              },
              "operation"_a, "size"_a, "rank"_a = 0, "root"_a = 0, "bytes"_a = 8,
              "blocks"_a = std::vector<std::size_t>(), "element"_a = 1, "commutative"_a = true,
-             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0, "ranks_per_node"_a = 0)
+             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0, "topology"_a = "")
         .def_prop_ro("operation", [](const Problem& p) { return to_string(p.operation); })
         .def_ro("size", &Problem::size)
         .def_ro("rank", &Problem::rank)
         .def_ro("root", &Problem::root)
-        .def_ro("bytes", &Problem::bytes);
+        .def_ro("bytes", &Problem::bytes)
+        .def_prop_ro("levels", [](const Problem& p) { return p.topology.levels(); })
+        .def_prop_ro("topology", [](const Problem& p) { return p.topology.text(); });
 
     nb::class_<Step>(m, "Step")
         .def_prop_ro("kind", [](const Step& s) { return kind_text(s.kind); })
@@ -197,7 +190,8 @@ NB_MODULE(_core, m) {
         .def_ro("type", &Setting::type)
         .def_ro("variable", &Setting::variable)
         .def_ro("default", &Setting::default_text)
-        .def_ro("help", &Setting::help);
+        .def_ro("help", &Setting::help)
+        .def_ro("same", &Setting::same, "whether all ranks must have the same value");
 
     m.def("operations", [] {
         std::vector<std::string> names;
@@ -244,35 +238,41 @@ NB_MODULE(_core, m) {
         return verify(schedules_of_all(a.schedule, p), p, {.calls = calls});
     }, "algorithm"_a, "problem"_a, "calls"_a = 1, "What is wrong with it, by a symbolic run of all ranks; empty if it is right");
 
-    m.def("count", [](std::string_view algorithm, const Problem& p, int ranks_per_node) {
-        const Counts c = count(schedules_of_all(named_for(algorithm, p).schedule, p), nodes_of(p.size, ranks_per_node));
+    m.def("count", [](std::string_view algorithm, const Problem& p) {
+        const Counts c = count(schedules_of_all(named_for(algorithm, p).schedule, p), p.topology);
+        const auto traffic = [](nb::dict& d, const Traffic& t) {
+            d["messages"] = t.messages;
+            d["signals"] = t.signals;
+            d["bytes"] = t.bytes;
+        };
         nb::dict d;
         d["rounds"] = c.rounds;
         d["depth"] = c.depth;
-        d["messages"] = c.messages;
-        d["signals"] = c.signals;
-        d["bytes"] = c.bytes;
-        d["messages_between_nodes"] = c.messages_between_nodes;
-        d["signals_between_nodes"] = c.signals_between_nodes;
-        d["bytes_between_nodes"] = c.bytes_between_nodes;
+        traffic(d, c.all);
+        nb::list between;
+        for (const Traffic& t : c.between) {
+            nb::dict level;
+            traffic(level, t);
+            between.append(level);
+        }
+        d["between"] = between;
         d["copied"] = c.copied;
         d["combined"] = c.combined;
         return d;
-    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "Messages, bytes and rounds, over all ranks (0 ranks per node: one node)");
-    m.def("cost", [](std::string_view algorithm, const Problem& p, int ranks_per_node) {
-        return cost(schedules_of_all(named_for(algorithm, p).schedule, p), {}, nodes_of(p.size, ranks_per_node)).seconds;
-    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "Seconds by the model (orders of magnitude, nothing measured)");
-    m.def("draw", [](std::string_view algorithm, const Problem& p, int ranks_per_node, std::size_t block) {
+    }, "algorithm"_a, "problem"_a, "Messages, bytes and rounds, over all ranks, and between the domains of each level of the topology");
+    m.def("cost", [](std::string_view algorithm, const Problem& p) {
+        return cost(schedules_of_all(named_for(algorithm, p).schedule, p), {}, p.topology).seconds;
+    }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
+    m.def("draw", [](std::string_view algorithm, const Problem& p, std::size_t block) {
         const Algorithm& a = named_for(algorithm, p);
-        const std::vector<int> node = nodes_of(p.size, ranks_per_node);
         DrawOptions options;
         options.title = std::string(to_string(p.operation)) + " " + std::string(a.name) + ", " +
                         std::to_string(p.size) + " ranks";
-        options.node_of = node;
+        options.topology = p.topology;
         options.block = block;
         if (block) options.label = Label::blocks;
         return draw_svg(schedules_of_all(a.schedule, p), options);
-    }, "algorithm"_a, "problem"_a, "ranks_per_node"_a = 0, "block"_a = 0, "The message pattern as SVG");
+    }, "algorithm"_a, "problem"_a, "block"_a = 0, "The message pattern as SVG");
 
     m.def("settings", [] {
         const auto all = settings();
@@ -285,9 +285,9 @@ NB_MODULE(_core, m) {
         Problem p;
         p.operation = operation_from(operation);
         p.commutative = commutative;
-        const NodeMap map(pretended_nodes("blocks:" + std::to_string(nodes), ranks));
-        const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.nodes(),
-                          .composed = map.nodes() > 1 && composes(p, map), .lanes = composes_in_lanes(p, map),
+        const Domains map = Topology::from(std::to_string(nodes) + "x*", ranks).level(0);
+        const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
+                          .composed = map.count() > 1 && composes(p, map), .lanes = composes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .mpi = mpi};
         const Selector selector(forced, rules);

@@ -37,6 +37,7 @@ typedef enum {
     DART_ERR_INVAL = 2,    /* a wrong argument */
     DART_ERR_NOTFOUND = 3,
     DART_ERR_NOTINIT = 4,  /* before dart_init or after dart_exit */
+    DART_ERR_NOMEM = 5,    /* no memory left */
     DART_ERR_OTHER = 999
 } dart_ret_t;
 
@@ -189,6 +190,7 @@ DART_EXPORT dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group
 /* Collective over `team`; units outside the group get DART_TEAM_NULL.  The new team's units are
  * in the order of their global numbers. */
 DART_EXPORT dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam) DART_NOTHROW;
+/* Collective, with all memory of the team. */
 DART_EXPORT dart_ret_t dart_team_destroy(dart_team_t *team) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_team_myid(dart_team_t team, dart_team_unit_t *myid) DART_NOTHROW;
@@ -248,7 +250,7 @@ DART_INLINE DART_NOTHROW dart_ret_t dart_gptr_setunit(dart_gptr_t *gptr, dart_te
 /* Not collective: of this unit's own. */
 DART_EXPORT dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t dtype, dart_gptr_t *gptr) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_memfree(dart_gptr_t gptr) DART_NOTHROW;
-/* Collective, the same on all units; the pointer is to unit 0's part. */
+/* Collective; the pointer is to unit 0's part.  All parts are as long as the longest that a unit wants. */
 DART_EXPORT dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t dtype,
                                                   dart_gptr_t *gptr) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_team_memfree(dart_gptr_t gptr) DART_NOTHROW;
@@ -257,6 +259,7 @@ DART_EXPORT dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t ne
                                                      void *addr, dart_gptr_t *gptr) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t dtype, void *addr,
                                              dart_gptr_t *gptr) DART_NOTHROW;
+/* By each unit when it likes: its memory may then be freed. */
 DART_EXPORT dart_ret_t dart_team_memderegister(dart_gptr_t gptr) DART_NOTHROW;
 
 /* A pool in global memory of which each unit takes pieces of its own part. */
@@ -286,7 +289,8 @@ DART_EXPORT dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t ne
 DART_EXPORT dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
                                          dart_datatype_t dst_type) DART_NOTHROW;
 
-/* Complete after a wait, or a test that says so; the handle is then null. */
+/* Complete after a wait, or a test that says so; the handle is then null, and is so from the start
+ * where the operation was complete at once. */
 typedef struct dart_handle_struct *dart_handle_t;
 #define DART_HANDLE_NULL ((dart_handle_t)NULL)
 DART_EXPORT dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,

@@ -27,7 +27,7 @@ typedef enum {
     DART_LOCALITY_SCOPE_CPU = 600
 } dart_locality_scope_t;
 
-#define DART_LOCALITY_HOST_MAX_SIZE ((int)(30))
+#define DART_LOCALITY_HOST_MAX_SIZE ((int)(64))
 #define DART_LOCALITY_DOMAIN_TAG_MAX_SIZE ((int)(32))
 #define DART_LOCALITY_MAX_DOMAIN_SCOPES ((int)(12))
 #define DART_LOCALITY_UNIT_MAX_CPUS ((int)(64))
@@ -45,6 +45,7 @@ typedef struct {
     int num_cores;
     int num_numa;
     int numa_id;
+    int num_sockets;
     int core_id;
     int cpu_id;
     int min_cpu_mhz;

@@ -141,8 +141,9 @@ FANLIGHT_API fanlight_code fanlight_flush_all(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_flush_local(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_flush_local_all(fanlight_pointer pointer);
 
-// Begun; complete after a wait, or a test that says so.  Both then set the handle to null; a
-// null handle is complete, a copy of a finished one an error.
+// Begun; complete after a wait, or a test that says so.  Both then set the handle to null, as it is
+// where the operation was complete at once; a null handle is complete, a copy of a finished one
+// an error.
 typedef uint64_t fanlight_handle;
 #define FANLIGHT_HANDLE_NULL ((fanlight_handle)0)
 

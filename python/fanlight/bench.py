@@ -60,6 +60,8 @@ def bench(
                                      help="Only what the preload costs on a call that it passes on."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
                                     "default: of 8 bytes."),
+    progress: bool = typer.Option(False, "--progress", help="Only how soon the MPI library's one-sided operations and long "
+                                  "messages move on while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check",
                                     help="Without the preload both sides are the same: all ratios must be 1."),
@@ -87,11 +89,15 @@ def bench(
     _check(not persistent or not (limits or passthrough or paper or hosts or operation or plot or mode != "loop"),
            "--persistent goes with none of --limits, --passthrough, --paper, --hosts, --operation, --plot, --mode",
            "Leave one out.")
-    numbers = _numbers(ranks or ("4" if hosts else "2"))
+    _check(not progress or not (limits or passthrough or persistent or paper or hosts or operation or sizes or plot or mode != "loop"),
+           "--progress goes with none of --limits, --passthrough, --persistent, --paper, --hosts, --operation, --sizes, --plot, "
+           "--mode", "Leave one out.")
+    numbers = _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
-                                           bench_run.PERSISTENT if persistent else bench_run.COLLECTIVES)
+                                           bench_run.PERSISTENT if persistent else bench_run.PROGRESS if progress
+                                           else bench_run.COLLECTIVES)
     cores = _cores()
     if paper:
         from . import bench_papers
@@ -114,6 +120,8 @@ def bench(
         for size in wanted_sizes if sizes else [8]:
             for kind, lines in _measure(plan, [str(size), "51" if quick else "501"], "persistent", plan.numbers).items():
                 record.setdefault(kind, []).extend(lines)
+    elif progress:
+        record |= _measure(plan, ["5" if quick else "21"], "progress", plan.numbers)
     else:
         record |= _measure_all(plan)
     _note_versions(record)
@@ -215,7 +223,8 @@ def _progress() -> Progress:
 
 
 # Which list of the record a line of the program belongs to.
-_KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough", "persistent": "persistent"}
+_KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough", "persistent": "persistent",
+          "progress": "progress"}
 
 
 def _record(record: dict, contender, ranks: int, outcome):
@@ -297,6 +306,8 @@ def _show(record: dict, plan: Plan, labels: dict[str, str]):
         bench_table.print_passthrough(console, record["passthrough"], labels)
     if record.get("persistent"):
         bench_table.print_persistent(console, record["persistent"], plan.preload, labels)
+    if record.get("progress"):
+        bench_table.print_progress(console, record["progress"], labels)
     for n in sorted({line["ranks"] for line in record.get("limits", [])}):
         bench_table.print_limits(console, Limits([line for line in record["limits"] if line["ranks"] == n]), n)
     if record.get("results"):

@@ -21,10 +21,11 @@ from .errors import FanlightError
 from .mpis import Mpi
 
 # The programs, fanlight-NAME-<mpi>, with their sources.
-COLLECTIVES, PERSISTENT = "bench", "bench-persistent"
+COLLECTIVES, PERSISTENT, PROGRESS = "bench", "bench-persistent", "bench-progress"
 HEADERS = ("exchange.h", "operations.h", "limits.h", "run_line.h", "shared.h", "statistics.h")
 SOURCES = {COLLECTIVES: ("collectives.c", "exchange.c", "operations.c", "limits.c", "run_line.c", "shared.c"),
-           PERSISTENT: ("persistent.c", "run_line.c", "shared.c")}
+           PERSISTENT: ("persistent.c", "run_line.c", "shared.c"),
+           PROGRESS: ("progress.c", "run_line.c", "shared.c")}
 
 # What each MPI's users set when there are more ranks than cores.  Open MPI yields by itself
 # under --oversubscribe.

@@ -198,6 +198,22 @@ def print_persistent(console: Console, lines: list[dict], by_fanlight: bool, lab
     console.print("[dim]ratio: the median of persistent / blocking over pairs of blocks of calls.[/]\n")
 
 
+_ASKED = {"accumulate": "MPI_Accumulate of 4 MiB to the rank that waits", "fetch_and_op": "MPI_Fetch_and_op on it",
+          "vector": "MPI_Recv of its 4 MiB vector"}
+
+
+def print_progress(console: Console, lines: list[dict], labels: dict[str, str]):
+    t = table("MPI", "ranks", "what is asked of a rank in a barrier", "after ms", "MPI alone", "Fanlight", "ratio",
+              title="The MPI library's progress while a rank waits: medians in µs",
+              numbers=("ranks", "after ms", "MPI alone", "Fanlight", "ratio"))
+    for line in lines:
+        t.add_row(labels[line["mpi"]], str(line["ranks"]), _ASKED[line["case"]], f"{line['after'] / 1000:g}",
+                  _time(line["native"]["median"]), _time(line["fanlight"]["median"]), f"{line['ratio']:.2f}")
+    console.print(t)
+    console.print("[dim]after: how long it has waited already. ratio: Fanlight / MPI alone; 1.3 is what Fanlight "
+                  "promises.[/]\n")
+
+
 def print_passthrough(console: Console, passed: list[dict], labels: dict[str, str]):
     t = table("MPI", "call on MPI_COMM_SELF", "native ns", "preloaded ns", "difference",
               title="What the preload costs on a call that it passes on",

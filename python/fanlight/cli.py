@@ -192,7 +192,7 @@ def named(operation: str, algorithm: str):
         raise FanlightError(str(e), "`fanlight list` says more.") from e
 
 
-def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str):
+def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str, topology: str):
     from .units import parse_bytes
 
     operation = check_operation(operation)
@@ -201,9 +201,13 @@ def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str
     element = 8 if length % 8 == 0 else 1
     try:
         return a, core().Problem(operation, ranks, root=root, bytes=length, element=element,
-                                 **parameters)
+                                 topology=topology, **parameters)
     except ValueError as e:
         raise FanlightError(str(e)) from e
+
+
+TOPOLOGY = typer.Option("", "--topology", help="Where the ranks are: 4x2x8 is 4 nodes, in each 2 domains of 8 ranks; "
+                                               "2x* 2 nodes. Not given: all in one domain.")
 
 
 @app.command()
@@ -212,13 +216,13 @@ def draw(
     ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=256),
     root: int = typer.Option(0, "--root", min=0),
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
-    per_node: int = typer.Option(0, "--ranks-per-node", min=0, help="0: all on one node."),
+    topology: str = TOPOLOGY,
     output: Optional[Path] = typer.Option(None, "-o", "--output", help="The SVG file; default: standard output."),
 ):
     """Draw who sends what to whom, step by step, as SVG."""
-    a, problem = one_problem(operation, algorithm, ranks, root, size)
+    a, problem = one_problem(operation, algorithm, ranks, root, size, topology)
     try:
-        text = core().draw(a.name, problem, per_node)
+        text = core().draw(a.name, problem)
     except ValueError as e:
         raise FanlightError(str(e)) from e
     if output is None:
@@ -238,15 +242,15 @@ def count(
     ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096),
     root: int = typer.Option(0, "--root", min=0),
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
-    per_node: int = typer.Option(0, "--ranks-per-node", min=0, help="0: all on one node."),
+    topology: str = TOPOLOGY,
 ):
     """Count messages, bytes and rounds, and what the cost model says."""
     from . import counts
 
     operation = check_operation(operation)
     chosen = [named(operation, algorithm)[0]] if algorithm else core().algorithms(operation)
-    counts.show(chosen, lambda a: one_problem(operation, algorithm or a.name, ranks, root, size)[1],
-                per_node, console)
+    counts.show(chosen, lambda a: one_problem(operation, algorithm or a.name, ranks, root, size, topology)[1],
+                console)
 
 
 @app.command()

@@ -21,10 +21,14 @@ def configuration() -> str:
              "does not exist or that a restriction forbids ends the program instead, since ranks that decide",
              "differently would wait for each other.\n",
              "Types: boolean is 0 or 1; bytes may end in K, M or G (powers of 1024).\n",
-             "| variable | type | default | meaning |", "|---|---|---|---|"]
+             "Where `ranks` says `same`, all ranks of a communicator must have the same value. They compare them at",
+             "its second blocking collective call; where they differ, rank 0 says how, and the communicator stays",
+             "with the MPI library on all of its ranks.\n",
+             "| variable | type | default | ranks | meaning |", "|---|---|---|---|---|"]
     for s in _core.settings():
         default = f"`{s.default}`" if s.default else ""
-        lines.append(f"| `{s.variable}` | {s.type} | {default} | {s.help} |".replace("||", "\\|\\|"))
+        ranks = "same" if s.same else "own"
+        lines.append(f"| `{s.variable}` | {s.type} | {default} | {ranks} | {s.help} |".replace("||", "\\|\\|"))
     lines += ["", "## Rules of the selection\n",
               "A file of rules (`FANLIGHT_RULES`) has the same grammar as the built-in ones; the first rule that",
               "fits takes effect. `fanlight explain` says which one that is. A line is\n",

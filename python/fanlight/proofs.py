@@ -10,7 +10,9 @@ from .tables import table
 
 
 # Values of the parameters that change schedules, besides the defaults.
-UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3, "ranks_per_node": 3}
+UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3}
+# Nodes, and domains in them, of algorithms that depend on the topology.
+TOPOLOGIES = ["2x*", "2x2x*:cyclic"]
 
 
 def cases(algorithm, size: int):
@@ -35,7 +37,8 @@ def cases(algorithm, size: int):
             else:
                 lengths = [dict(bytes=1), dict(bytes=2 * size + 1)]
             for length in lengths:
-                for parameters in [{}, *(dict([p]) for p in UNUSUAL.items() if p[0] in algorithm.parameters)]:
+                for parameters in [{}, *(dict([p]) for p in UNUSUAL.items() if p[0] in algorithm.parameters),
+                                   *(dict(topology=t) for t in TOPOLOGIES if algorithm.levels)]:
                     problem = _core.Problem(operation, size, **common, **length, **parameters)
                     if not algorithm.restriction(problem):
                         yield problem

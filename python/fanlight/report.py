@@ -36,6 +36,38 @@ def served_share(rows: list[dict]) -> float:
     return sum(r["calls"] for r in rows if r["by"] == "fanlight") / calls if calls else 0.0
 
 
+FIRST_CALLS = "first calls on a communicator"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def first_calls(rows: list[dict], ranks: int) -> str:
+    """What the calls took that the MPI library served before a communicator had made enough of them."""
+    first = [r for r in rows if r["reason"] == FIRST_CALLS]
+    if not first:
+        return ""
+    took = sum(r["seconds"] for r in first) / ranks
+    text = (f"first calls of communicators (FANLIGHT_START_AFTER): {_count(sum(r['calls'] for r in first), 'call')}, "
+            f"{format_seconds(took)} per rank in the MPI library")
+    known, served = 0.0, 0.0
+    for row in first:
+        same = [r for r in rows if r["by"] == "fanlight" and (r["operation"], r["bytes_from"]) == (row["operation"], row["bytes_from"])]
+        if calls := sum(r["calls"] for r in same):
+            known += row["seconds"] / ranks
+            served += row["calls"] * sum(r["seconds"] for r in same) / calls / ranks
+    if known:
+        text += f"; {format_seconds(known)} of it would be {format_seconds(served)} at the mean of the same calls when served"
+    return text
+
+
+def _left(communicator: dict) -> str:
+    reason = communicator["reason"]
+    return (f"{_count(communicator['count'], 'communicator')} with {_count(communicator['ranks'], 'rank')} "
+            f"({'fewer calls than FANLIGHT_START_AFTER' if reason == FIRST_CALLS else reason})")
+
+
 def _who(row: dict) -> str:
     if row["by"] != "fanlight":
         return f"MPI: {row['reason'] or 'not served'}"
@@ -66,8 +98,9 @@ def show(report: dict, console: Console):
     console.print(f"Fanlight served {served_share(rows):.1%} of {sum(r['calls'] for r in rows):,} calls; "
                   f"collectives took {format_seconds(seconds)} per rank"
                   + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""), highlight=False)
+    if cost := first_calls(rows, ranks):
+        console.print(cost, highlight=False, markup=False)
     left = [c for c in report.get("communicators", []) if not c["served"]]
     taken = sum(c["count"] for c in report.get("communicators", []) if c["served"])
-    console.print(f"communicators: {taken} served"
-                  + "".join(f"; {c['count']} of {c['ranks']} ranks not ({c['reason']})" for c in left),
-                  highlight=False, markup=False)
+    console.print(f"{_count(taken, 'communicator')} served"
+                  + ("; left to the MPI library: " + ", ".join(map(_left, left)) if left else ""), highlight=False, markup=False)

@@ -12,7 +12,7 @@ namespace {
 
 // What a row may name, each in a space of its own.
 namespace property {
-enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16 };
+enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16, levels = 32 };
 }
 namespace parameter {
 enum Index : unsigned {
@@ -76,7 +76,8 @@ std::vector<Algorithm> make_catalogue() {
         const auto has = [&](unsigned property) { return (row.properties & property) != 0; };
         result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
                           has(property::even), has(property::commutative),
-                          has(property::pipelined), has(property::piecewise), parameters_of(row), row.description, row.paper});
+                          has(property::pipelined), has(property::piecewise),
+                          has(property::levels), parameters_of(row), row.description, row.paper});
     }
     return result;
 }
@@ -88,7 +89,8 @@ bool Algorithm::takes(std::string_view parameter) const {
 }
 
 std::span<const Algorithm> algorithms() {
-    static const std::vector<Algorithm> catalogue = make_catalogue();
+    // Never destroyed: collectives may run while static objects are.
+    static const auto& catalogue = *new std::vector<Algorithm>(make_catalogue());
     return catalogue;
 }
 

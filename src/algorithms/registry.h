@@ -22,6 +22,7 @@ struct Algorithm {
                             // a rank passes on is still in its cache, and the ranks overlap
     bool piecewise;         // what is long is put, and may be cut into pieces by its two ends alone:
                             // the ranks need to know no lengths but their own
+    bool levels;            // its schedule depends on the topology
     std::vector<std::string_view> parameters;  // that it takes: "degree", "piece" ...
     std::string_view description;
     std::string_view paper;

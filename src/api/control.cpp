@@ -1,9 +1,9 @@
 // What MPI has not: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report.
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <functional>
-#include <mutex>
-#include <stdexcept>
+#include <memory>
 #include <string>
 
 #include "collective/communicator.h"
@@ -23,11 +23,7 @@ int raise(MPI_Comm comm, const std::string& message) {
         mpi().Add_error_class(&made);
         return made;
     }();
-    static std::mutex& mutex = *new std::mutex;
-    {
-        const std::scoped_lock lock(mutex);
-        mpi().Add_error_string(error_class, ("fanlight: " + message).substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
-    }
+    mpi().Add_error_string(error_class, ("fanlight: " + message).substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
     mpi().Comm_call_errhandler(comm, error_class);
     return error_class;
 }
@@ -39,7 +35,7 @@ Communicator* meet(MPI_Comm comm, int& error) {
     if (error != MPI_SUCCESS || !communicators::open.load(std::memory_order_relaxed)) return nullptr;
     Communicator* c = communicators::find(comm);
     if (!c) {
-        communicators::first_seen(comm, false);
+        communicators::first_seen(comm, false, MPI_SUCCESS);
         c = communicators::find(comm);
     }
     return c;
@@ -83,13 +79,15 @@ using namespace fanlight;
 
 extern "C" {
 
-int fanlight_prepare(MPI_Comm comm) {
+int fanlight_prepare(MPI_Comm comm) try {
     int error;
     if (Communicator* c = meet(comm, error)) c->prepare();
     return error;
+} catch (const std::exception& e) {
+    return raise(comm, e.what());
 }
 
-int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) {
+int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) try {
     int error;
     Communicator* const c = meet(comm, error);
     // An intercommunicator, or one rank: nothing to choose.
@@ -97,35 +95,32 @@ int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) {
     const std::string text = algorithms ? algorithms : "";
     if (!same_on_all_ranks(comm, text))
         return raise(comm, "fanlight_set_algorithm: the ranks do not name the same algorithms (here \"" + text + "\")");
-    try {
-        const Selector& chosen = selector(text);
-        check_restrictions(chosen, *c);
-        c->decide_by(chosen);
-    } catch (const std::invalid_argument& e) {
-        return raise(comm, e.what());
-    }
+    const std::shared_ptr<const Selector> chosen = selector(text);
+    check_restrictions(*chosen, *c);
+    c->decide_by(chosen);
     return MPI_SUCCESS;
+} catch (const std::exception& e) {
+    return raise(comm, e.what());
 }
 
-int fanlight_get_algorithm(MPI_Comm comm, const char* operation, MPI_Count bytes, char* text, int length) {
+int fanlight_get_algorithm(MPI_Comm comm, const char* operation, MPI_Count bytes, char* text, int length) try {
     if (!operation || !text || length < 1 || bytes < 0)
         return raise(comm, "fanlight_get_algorithm: an operation, bytes and room for the answer are needed");
-    std::string said;
-    try {
-        const Operation wanted = operation_from(operation);
-        const Communicator* c = communicators::find(comm);
-        said = c ? answer(*c, wanted, static_cast<std::size_t>(bytes)) : std::string("native: ") + to_string(Reason::few_calls);
-    } catch (const std::invalid_argument& e) {
-        return raise(comm, std::string("fanlight_get_algorithm: ") + e.what());
-    }
+    const Operation wanted = operation_from(operation);
+    const Communicator* c = communicators::find(comm);
+    const std::string said = c ? answer(*c, wanted, static_cast<std::size_t>(bytes)) : std::string("native: ") + to_string(Reason::few_calls);
     text[said.copy(text, static_cast<std::size_t>(length - 1))] = 0;
     return MPI_SUCCESS;
+} catch (const std::exception& e) {
+    return raise(comm, std::string("fanlight_get_algorithm: ") + e.what());
 }
 
-int fanlight_report(const char* file) {
+int fanlight_report(const char* file) try {
     if (!file || !*file) return raise(MPI_COMM_WORLD, "fanlight_report: a file's name is needed");
     report::begin(file);
     return MPI_SUCCESS;
+} catch (const std::exception& e) {
+    return raise(MPI_COMM_WORLD, std::string("fanlight_report: ") + e.what());
 }
 
 }  // extern "C"

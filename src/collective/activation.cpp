@@ -1,5 +1,6 @@
 #include "collective/activation.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,10 +17,11 @@
 #include "collective/hooks.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
+#include "collective/requests.h"
 #include "config/config.h"
 #include "execute/copy_speed.h"
+#include "schedule/topology.h"
 #include "topology/cores.h"
-#include "topology/nodes.h"
 #include "topology/single_copy.h"
 
 namespace fanlight {
@@ -31,7 +32,6 @@ namespace {
 struct Offer {
     char segment[128] = "";       // its name; empty: there is none
     std::int64_t reason = 0;      // a Reason, where there is none
-    std::uint64_t settings = 0;   // a hash of what all ranks must agree on
 };
 
 // What each rank tells all others.
@@ -39,19 +39,10 @@ struct Presence {
     std::uint64_t pid = 0;
     std::uint64_t pid_namespace = 0;
     std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
-    std::uint64_t token = 0;
+    std::uint64_t token = 0;      // a random number; 0: none could be had
     std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
     std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
 };
-
-// Ranks that decide by different rules would wait for each other for ever.
-std::uint64_t hash_of_settings() {
-    const Config& c = config();
-    const std::string all = c.algorithm + '\n' + c.rules + '\n' + c.single_copy + '\n' +
-                            std::to_string(c.single_copy_from) + '\n' + std::to_string(c.piece) + '\n' +
-                            c.transport + '\n' + c.nodes + '\n' + (waits_come_here() ? "waits" : "");
-    return std::hash<std::string>{}(all);
-}
 
 std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
 
@@ -99,6 +90,7 @@ bool reaches_all(const std::vector<Presence>& all, int rank) {
     if (config().single_copy == "off") return false;
     for (std::size_t r = 0; r < all.size(); ++r) {
         if (r == static_cast<std::size_t>(rank)) continue;
+        if (all[r].token == 0) return false;
         const SingleCopyProbe probe = probe_single_copy(
             static_cast<pid_t>(all[r].pid), reinterpret_cast<const void*>(all[r].address), all[r].token);
         if (!probe.allowed) {
@@ -133,26 +125,25 @@ int ranks_on_node(int size) {
     return ranks;
 }
 
-Sharing sharing(const std::vector<Presence>& all) {
+Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     std::vector<pid_t> pids;
     for (const Presence& p : all)
-        if (p.pid_namespace == all[0].pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
+        if (own.pid_namespace != 0 && p.pid_namespace == own.pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
     const int size = static_cast<int>(all.size());
     // Ranks that are bound to cores of their own do not share these with the rest of the job.
     const bool bound = affinity_cores() < affinity_cores(pids);
     return {false, bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
-// What all ranks of a communicator share a node for; null, and why, where they do not.
+// What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
+// rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
-                                   SharedLanes::Room room = SharedLanes::Room::many) {
+                                   SharedLanes::Room room = SharedLanes::Room::many, Reason mine = Reason::none) {
     const std::size_t bytes = Group::segment_bytes(size, room);
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
     Segment segment;
-    offer.settings = hash_of_settings();
     if (rank == 0) segment = make_segment(size, bytes, offer);
-    const std::uint64_t own_settings = offer.settings;
     mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
     if (offer.segment[0] == 0) {
         reason = static_cast<Reason>(offer.reason);
@@ -160,16 +151,15 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     }
 
     // 2. The others open it: whoever can is on the same node.  All tell how it went.
-    Reason mine = Reason::none;
-    if (rank != 0) segment = open_segment(offer, bytes, mine);
-    if (own_settings != offer.settings) mine = Reason::settings_differ;
+    if (rank != 0 && mine == Reason::none) segment = open_segment(offer, bytes, mine);
 
     std::unique_ptr<CopySpeed> speed;
     if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
         speed = std::make_unique<CopySpeed>(SharedLanes(segment.bytes().data(), size, room), rank);
-    if (config().single_copy != "off") let_others_read();
-
-    volatile std::uint64_t token = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uint64_t>(&token);
+    // Random, since it proves that a process id is this process's: in another pid namespace the same
+    // number may name a process that has the same at the same place, such as the reader itself.
+    std::uint64_t token = 0;
+    if (::getrandom(&token, sizeof token, 0) != sizeof token) token = 0;
     Presence presence;
     presence.pid = static_cast<std::uint64_t>(getpid());
     presence.pid_namespace = pid_namespace();
@@ -194,12 +184,24 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
 
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
-    Sharing own = sharing(all);
-    own.single_copy = reaches_all(all, rank) && single_copy_is_faster(speed.get(), all, rank);
-    const int facts[3] = {own.single_copy, -own.ranks, own.cores};
-    int least[3] = {0, 0, 0};
-    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
-    agreed = {least[0] != 0, -least[1], least[2]};
+    const Sharing own = sharing(all, presence);
+    int least[4] = {0, 0, 0, 0};
+    const auto agree = [&] {
+        const bool reaches = reaches_all(all, rank), copies = reaches && single_copy_is_faster(speed.get(), all, rank);
+        const int facts[4] = {reaches, copies, -own.ranks, own.cores};
+        mpi().Allreduce(facts, least, 4, MPI_INT, MPI_MIN, comm);
+    };
+    bool readable = let_others_read(true);
+    agree();
+    if (!least[0] && config().single_copy != "off") {
+        if (!readable) readable = let_others_read();
+        const int mine_is = readable;
+        int any = 0;
+        mpi().Allreduce(&mine_is, &any, 1, MPI_INT, MPI_MAX, comm);
+        if (any) agree();
+    }
+    agreed = {least[1] != 0, -least[2], least[3]};
+    if (readable && !agreed.single_copy) let_others_read_no_more();
 
     std::unique_ptr<SharedGroup> group;
     try {
@@ -222,22 +224,48 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     return group;
 }
 
-// A communicator of this rank's node, and which ranks share which.
-MPI_Comm split_by_node(MPI_Comm comm, int rank, std::span<const int> pretended, std::vector<int>& nodes) {
+// What FANLIGHT_TOPOLOGY says of these ranks, by their ranks in MPI_COMM_WORLD.  None where they are of
+// several worlds, of which some were spawned.
+Topology pretended_topology(MPI_Comm comm, int size) {
+    if (config().topology.empty()) return {};
+    int own[2] = {0, 0};
+    mpi().Comm_rank(MPI_COMM_WORLD, &own[0]);
+    mpi().Comm_size(MPI_COMM_WORLD, &own[1]);
+    std::vector<int> all(2 * static_cast<std::size_t>(size));
+    mpi().Allgather(own, 2, MPI_INT, all.data(), 2, MPI_INT, comm);
+    std::vector<int> ranks;
+    for (std::size_t r = 0; r < all.size(); r += 2) {
+        if (all[r + 1] != all[1] || std::find(ranks.begin(), ranks.end(), all[r]) != ranks.end()) return {};
+        ranks.push_back(all[r]);
+    }
+    try {
+        return Topology::from(config().topology, own[1]).among(ranks);
+    } catch (const std::invalid_argument& e) {
+        stop(std::string("FANLIGHT_TOPOLOGY: ") + e.what());
+    }
+}
+
+bool several_nodes(const Topology& t) { return t.levels() > 0 && t.level(0).count() > 1; }
+
+// A communicator of this rank's node; the real nodes become the topology.
+MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
     MPI_Comm node = MPI_COMM_NULL;
-    if (pretended.empty()) mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    else mpi().Comm_split(comm, pretended[static_cast<std::size_t>(rank)], rank, &node);
+    if (several_nodes(topology)) {
+        mpi().Comm_split(comm, topology.level(0).of(rank), rank, &node);
+        return node;
+    }
+    mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     int leader = rank;
+    std::vector<int> nodes(static_cast<std::size_t>(size));
     mpi().Bcast(&leader, 1, MPI_INT, 0, node);
     mpi().Allgather(&leader, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm);
+    topology = Topology({Domains(nodes)});
     return node;
 }
 
 // A group for each node.
-std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, std::span<const int> pretended, Reason& reason) {
-    std::vector<int> nodes(static_cast<std::size_t>(size));
-    MPI_Comm node = split_by_node(comm, rank, pretended, nodes);
-    NodeMap map(nodes);
+std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
+    MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
     mpi().Comm_size(node, &node_size);
@@ -254,16 +282,17 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, std::
     mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
     reason = static_cast<Reason>(-least[0]);
     if (reason != Reason::none) return nullptr;
-    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(map.nodes()) +
+    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(topology.level(0).count()) +
                          " nodes"; }, rank);
-    return std::make_unique<Serving>(comm, std::move(map), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
 }
 
 std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
-                                             const Sharing& sharing) {
+                                             const Sharing& sharing, Topology topology) {
+    if (topology.levels() > 1) verbose([&] { return std::to_string(size) + " ranks in domains " + topology.text(); }, rank);
+    if (topology.levels() == 0) topology = Topology({Domains(std::vector<int>(static_cast<std::size_t>(size), 0))});
     const bool crowded = shared->group.oversubscribed();
-    return std::make_unique<Serving>(comm, NodeMap(std::vector<int>(static_cast<std::size_t>(size), 0)),
-                                     std::move(shared), rank, sharing, crowded, sharing.single_copy);
+    return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
 }
 
 }  // namespace
@@ -275,24 +304,20 @@ std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
     Sharing sharing;
-    auto shared = share(comm, rank, size, sharing, reason, room);
+    const Reason mine = requests::can_be_under_way() ? Reason::none : Reason::no_thread;
+    auto shared = share(comm, rank, size, sharing, reason, room, mine);
     if (!shared) return nullptr;
-    auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing);
+    auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
     serving->shared_memory_alone = true;
     return serving;
 }
 
 std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
-    std::vector<int> pretended;
-    try {
-        pretended = pretended_nodes(config().nodes, size);
-    } catch (const std::invalid_argument& e) {
-        stop(e.what());
-    }
-    if (pretended.empty()) {
+    const Topology pretended = pretended_topology(comm, size);
+    if (!several_nodes(pretended)) {
         Sharing sharing;
         if (auto shared = share(comm, rank, size, sharing, reason))
-            return serving_on_one_node(comm, rank, size, std::move(shared), sharing);
+            return serving_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
         if (reason != Reason::several_nodes) return nullptr;
     }
     return activate_nodes(comm, rank, size, pretended, reason);

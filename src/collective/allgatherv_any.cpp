@@ -139,8 +139,8 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
     Call call("allgatherv_any", comm);
     try {
         return serve(call, call.serving(), own, to, comm);
-    } catch (const OutOfStep& e) {
-        return call.out_of_step(e);
+    } catch (const std::exception& e) {
+        return call.raised(e);
     }
 }
 

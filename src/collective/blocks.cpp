@@ -88,16 +88,19 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     std::size_t bytes = in_place ? 0 : own.bytes();
+    bool differs = false;
     if (is_root) {
         if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && (all.bytes() != bytes || (bytes && wrongly_in_place(send, all.at(root * receive_count)))))
-            return call.pass(Reason::arguments);
+        if (!in_place && bytes && wrongly_in_place(send, all.at(root * receive_count))) return call.pass(Reason::arguments);
         bytes = all.bytes();
+        differs = !in_place && own.bytes() != bytes;
+        if (differs && !s->on_one_node()) return call.pass(Reason::arguments);
         all.count *= s->size;
     }
     if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::gather, .root = root, .bytes = bytes});
-    if (!in_place) {
+    if (differs && d.algorithm) s->own_block_differs(Operation::gather, own.bytes(), bytes);
+    if (!in_place && !differs) {
         if (is_root) remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, root);
         else remember(last, d, own, send_type, root);
     }
@@ -138,16 +141,19 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     std::size_t bytes = in_place ? 0 : own.bytes();
+    bool differs = false;
     if (is_root) {
         if (!acceptable(send, send_count, send_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && (all.bytes() != bytes || (bytes && wrongly_in_place(receive, all.at(root * send_count)))))
-            return call.pass(Reason::arguments);
+        if (!in_place && bytes && wrongly_in_place(receive, all.at(root * send_count))) return call.pass(Reason::arguments);
         bytes = all.bytes();
+        differs = !in_place && own.bytes() != bytes;
+        if (differs && !s->on_one_node()) return call.pass(Reason::arguments);
         all.count *= s->size;
     }
     if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::scatter, .root = root, .bytes = bytes});
-    if (!in_place) {
+    if (differs && d.algorithm) s->own_block_differs(Operation::scatter, bytes, own.bytes());
+    if (!in_place && !differs) {
         if (is_root) remember(last, d, own, receive_type, {send, send_count, all.datatype}, send_type, root);
         else remember(last, d, own, receive_type, root);
     }

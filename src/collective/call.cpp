@@ -21,9 +21,9 @@ void Call::record(std::size_t bytes) const {
     report::call(operation_, bytes, "", "", reason_, report::now_ns() - started_);
 }
 
-int Call::out_of_step(const OutOfStep& e) const {
+int raised(const std::exception& e, MPI_Comm comm) {
     say(e.what());
-    mpi().Comm_call_errhandler(comm_, MPI_ERR_OTHER);
+    mpi().Comm_call_errhandler(comm, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }
 

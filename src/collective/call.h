@@ -9,6 +9,7 @@
 // which they initialise, and prepare again where buffers have to be packed at each start.
 #pragma once
 
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,9 @@
 #include "collective/serving.h"
 
 namespace fanlight {
+
+// An error in a call of MPI's, by the communicator's error handler; MPI_COMM_WORLD's where the call has none.
+int raised(const std::exception&, MPI_Comm = MPI_COMM_WORLD);
 
 class Call {
 public:
@@ -129,13 +133,12 @@ public:
         if (started_) [[unlikely]] record(decision);
         return MPI_SUCCESS;
     }
-    // By the communicator's error handler.
-    int out_of_step(const OutOfStep&) const;
+    int raised(const std::exception& e) const { return fanlight::raised(e, comm_); }
     // The MPI library has served it; `bytes` is asked for the report alone.
     template <class Bytes>
     int passed(int error, Bytes&& bytes) {
-        if (!communicator_ && error == MPI_SUCCESS && communicators::open.load(std::memory_order_relaxed)) [[unlikely]]
-            communicators::first_seen(comm_, starts());
+        if (!communicator_ && communicators::open.load(std::memory_order_relaxed)) [[unlikely]]
+            communicators::first_seen(comm_, starts(), error);
         if (started_) [[unlikely]] record(error == MPI_SUCCESS ? bytes() : 0);
         return error;
     }
@@ -147,7 +150,8 @@ private:
     }
     Serving* starting();
     void begin(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-        std::exchange(begun_, nullptr)->begin(plan, input, output, combiner, request_);
+        begun_->begin(plan, input, output, combiner, request_);
+        begun_ = nullptr;
     }
     template <class Finish>
     void start(const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {

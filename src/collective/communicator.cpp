@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "collective/activation.h"
+#include "collective/agreement.h"
 #include "collective/finalize.h"
 #include "collective/library.h"
+#include "collective/progress.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
 #include "collective/serving.h"
@@ -25,20 +27,21 @@ Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size
       reason_(permanent == Reason::none ? Reason::few_calls : permanent),
       // The call at which it was first seen has been counted when this is made.
       calls_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after - 1, 0) : -1),
-      starts_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after, 1) - starts : -1) {}
+      starts_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after, 1) - starts : -1),
+      agreed_(permanent != Reason::none) {}
 
 Communicator::~Communicator() { report::communicator(size_, reason_); }
 
 template <class Pointer>
 Pointer Communicator::by_selector(Pointer serving) const {
-    if (serving) serving->decide_by(selector_ ? *selector_ : selector());
+    if (serving) serving->decide_by(selector_ ? selector_ : selector());
     return serving;
 }
 
-void Communicator::decide_by(const Selector& selector) {
-    selector_ = &selector;
-    if (serving_) serving_->decide_by(selector);
-    if (starting_) starting_->decide_by(selector);
+void Communicator::decide_by(std::shared_ptr<const Selector> selector) {
+    selector_ = std::move(selector);
+    if (serving_) serving_->decide_by(selector_);
+    if (starting_) starting_->decide_by(selector_);
 }
 
 void Communicator::prepare() {
@@ -50,6 +53,7 @@ void Communicator::prepare() {
 }
 
 Serving* Communicator::count(Reason& reason) {
+    if (!agreed_) agree();
     if (calls_left_ == 0) {
         calls_left_ = -1;
         serving_ = by_selector(activate(handle_, rank_, size_, reason_));
@@ -72,6 +76,16 @@ Serving* Communicator::count(Reason& reason) {
     count_call();
     reason = reason_;
     return nullptr;
+}
+
+// Before anything that follows from a setting, such as the number of calls that come before a group;
+// and not earlier than in a blocking call, in which the ranks may wait for each other.
+void Communicator::agree() {
+    agreed_ = true;
+    const Reason why_not = agree_on_settings(handle_, rank_, size_);
+    if (why_not == Reason::none) return;
+    reason_ = why_not;
+    calls_left_ = starts_left_ = -1;
 }
 
 void Communicator::end_serving() {
@@ -167,15 +181,21 @@ extern "C" int fanlight_self_freed(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
+// No lock, nor a static object's, is held while MPI is called: another thread may come to us from a
+// callback of the program's, with a lock of the MPI library's.
 int attribute_key() {
-    static const int key = [] {
-        int own = MPI_KEYVAL_INVALID, self = MPI_KEYVAL_INVALID;
-        mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_self_freed, &self, nullptr);
-        mpi().Comm_set_attr(MPI_COMM_SELF, self, nullptr);
-        mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_communicator_freed, &own, nullptr);
-        return own;
-    }();
-    return key;
+    static std::atomic<int> key{MPI_KEYVAL_INVALID};
+    if (const int known = key.load(std::memory_order_acquire); known != MPI_KEYVAL_INVALID) return known;
+    int own = MPI_KEYVAL_INVALID, first = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_communicator_freed, &own, nullptr);
+    if (!key.compare_exchange_strong(first, own)) {
+        mpi().Comm_free_keyval(&own);
+        return first;
+    }
+    int self = MPI_KEYVAL_INVALID;
+    mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_self_freed, &self, nullptr);
+    mpi().Comm_set_attr(MPI_COMM_SELF, self, nullptr);
+    return own;
 }
 
 bool world_is_there() {
@@ -196,13 +216,14 @@ Communicator* look_up(MPI_Comm comm) {
     return it->second.get();
 }
 
-void first_seen(MPI_Comm comm, bool starts) {
+void first_seen(MPI_Comm comm, bool starts, int error) {
+    if (error != MPI_SUCCESS) {
+        int error_class = MPI_ERR_COMM;
+        mpi().Error_class(error, &error_class);
+        if (error_class == MPI_ERR_COMM) return;
+    }
     // A program of sessions alone has no MPI_COMM_SELF for what we need.
     if (!world_is_there()) return;
-    if (!config().enabled) {
-        open.store(false, std::memory_order_relaxed);
-        return;
-    }
     int inter = 0, rank = 0, size = 0;
     mpi().Comm_test_inter(comm, &inter);
     mpi().Comm_rank(comm, &rank);
@@ -217,11 +238,14 @@ void first_seen(MPI_Comm comm, bool starts) {
 void close() {
     if (ended.exchange(true)) return;
     open.store(false, std::memory_order_relaxed);
+    end_progress();
     free_quiet_communicator();
     std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
-    const std::unique_lock lock(table().mutex);
-    gone.swap(table().all);
-    generation.fetch_add(1, std::memory_order_release);
+    {
+        const std::unique_lock lock(table().mutex);
+        gone.swap(table().all);
+        generation.fetch_add(1, std::memory_order_release);
+    }
     // Windows are freed by all their ranks together: everywhere in the order in which the
     // communicators were first served.
     std::vector<Communicator*> served;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collective/mpi_header.h"
-#include "collective/quiet.h"
+#include "collective/progress.h"
 #include "collective/reason.h"
 
 namespace fanlight {
@@ -39,7 +39,7 @@ public:
     // By all ranks together: makes the groups for both now.
     void prepare();
     // By all ranks between two calls: by this selector from now on.
-    void decide_by(const Selector&);
+    void decide_by(std::shared_ptr<const Selector>);
     // Null while the MPI library serves it.
     const Serving* serving() const { return serving_.get(); }
     MPI_Comm handle() const { return handle_; }
@@ -54,9 +54,10 @@ public:
 private:
     // A rank whose calls never wait long must let the MPI library progress nevertheless: another
     // one may wait for it inside of MPI.
-    static constexpr std::uint32_t served_per_progress = 64;
+    static constexpr std::uint32_t served_per_progress = 256;
 
     Serving* count(Reason&);
+    void agree();
     template <class Pointer>
     Pointer by_selector(Pointer) const;
     void count_call();
@@ -68,7 +69,8 @@ private:
     std::uint64_t served_since_ = 0;
     Reason reason_;
     std::int64_t calls_left_, starts_left_;
-    const Selector* selector_ = nullptr;  // null: the rules
+    bool agreed_;                         // on the settings; or there is nothing to agree on
+    std::shared_ptr<const Selector> selector_;  // null: the rules
     std::unique_ptr<Serving> serving_;
     std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.
@@ -84,7 +86,8 @@ namespace communicators {
 
 // Grows with each communicator that is freed, whose handle may come again.
 extern std::atomic<std::uint64_t> generation;
-// Whether communicators are looked at: not with FANLIGHT=0, nor after MPI_Finalize.
+// Whether communicators are looked at: not after MPI_Finalize.  With FANLIGHT=0 as well, since other
+// ranks may not have that.
 extern std::atomic<bool> open;
 // MPI_Finalize was called.
 extern std::atomic<bool> ended;
@@ -106,8 +109,9 @@ inline Communicator* find(MPI_Comm comm) {
     return look_up(comm);
 }
 
-// The MPI library has accepted a call on it, so the handle is valid.
-void first_seen(MPI_Comm, bool starts);
+// The MPI library has had a call on it, with this result.  The call counts where it is an error as well,
+// since other ranks may have had none: unless the handle itself is what is wrong.
+void first_seen(MPI_Comm, bool starts, int error);
 
 // At MPI_Finalize: all groups end, and no new ones begin.
 void close();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -162,18 +163,27 @@ std::vector<Datatype::Run> runs_of(const Datatype& d) {
     return runs;
 }
 
-const Datatype* known_or_new(MPI_Datatype handle) {
-    if (!accepted(handle)) return nullptr;
+const Datatype* known(MPI_Datatype handle) {
     void* value = nullptr;
     int found = 0;
     mpi().Type_get_attr(handle, attribute_key(), &value, &found);
-    if (found) return static_cast<const Datatype*>(value);
-    auto d = std::make_unique<Datatype>(measured(handle));
-    d->kind = DatatypeClass::derived;
-    d->packed = packs_in_order(*d);
-    d->runs = runs_of(*d);
-    if (mpi().Type_set_attr(handle, attribute_key(), d.get()) != MPI_SUCCESS) return nullptr;
-    return d.release();
+    return found ? static_cast<const Datatype*>(value) : nullptr;
+}
+
+const Datatype* known_or_new(MPI_Datatype handle) {
+    if (!accepted(handle)) return nullptr;
+    if (const Datatype* d = known(handle)) return d;
+    auto made = std::make_unique<Datatype>(measured(handle));
+    made->kind = DatatypeClass::derived;
+    made->packed = packs_in_order(*made);
+    made->runs = runs_of(*made);
+    // The first of several threads wins: a second attribute would take the place of the first one, which
+    // is deleted then and in use.
+    static std::mutex& mutex = *new std::mutex;
+    const std::scoped_lock lock(mutex);
+    if (const Datatype* d = known(handle)) return d;
+    if (mpi().Type_set_attr(handle, attribute_key(), made.get()) != MPI_SUCCESS) return nullptr;
+    return made.release();
 }
 
 // To ask the MPI library each time costs as much as a short collective.

@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "collective/library.h"
-#include "collective/quiet.h"
+#include "collective/progress.h"
 #include "collective/requests.h"
 
 namespace fanlight {
@@ -31,8 +31,9 @@ void stop(const std::string& message) {
 
 Waiter::Hooks waiting_hooks() {
     return {[] {
-                progress();
-                requests::progress();
+                Polled polled = progress();
+                if (requests::progress()) polled.worked = true;
+                return polled;
             },
             stop, say};
 }

@@ -12,18 +12,34 @@ namespace fanlight {
 
 namespace {
 
-// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.
-int look_for_mpi(dl_phdr_info* info, std::size_t, void* found) {
-    const char* slash = std::strrchr(info->dlpi_name, '/');
-    const char* name = slash ? slash + 1 : info->dlpi_name;
+// How the files of MPI libraries are called; first those of this library's ABI.
+constexpr const char* file_names[] = {
 #if defined(FANLIGHT_STANDARD_ABI)
-    const bool is_mpi = std::strncmp(name, "libmpi_abi.so", 13) == 0;
+    "libmpi_abi.so", "libmpi.so", "libmpich.so",
 #else
-    const bool is_mpi = std::strncmp(name, "libmpi.so", 9) == 0 || std::strncmp(name, "libmpich.so", 11) == 0;
+    "libmpi.so", "libmpich.so", "libmpi_abi.so",
 #endif
-    if (!is_mpi) return 0;
-    *static_cast<void**>(found) = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    return 1;
+};
+
+// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.
+void* handle_of_mpi() {
+    struct Search {
+        const char* name;
+        void* found;
+    };
+    const auto look = [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& search = *static_cast<Search*>(data);
+        const char* const slash = std::strrchr(info->dlpi_name, '/');
+        if (std::strncmp(slash ? slash + 1 : info->dlpi_name, search.name, std::strlen(search.name)) != 0) return 0;
+        search.found = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        return 1;
+    };
+    Search search{};
+    for (const char* name : file_names) {
+        search.name = name;
+        if (!search.found) dl_iterate_phdr(look, &search);
+    }
+    return search.found;
 }
 
 template <class F>
@@ -58,21 +74,38 @@ void missing(const char* symbol) {
 
 void* find_in_mpi(const char* symbol) {
     if (void* next = dlsym(RTLD_NEXT, symbol)) return next;
-    void* handle = nullptr;
-    dl_iterate_phdr(look_for_mpi, &handle);
+    void* const handle = handle_of_mpi();
     return handle ? dlsym(handle, symbol) : nullptr;
 }
+
+#if defined(OPEN_MPI)
+void* openmpi::find_symbol(const char* name) {
+    // A program that is linked to the library may have copies of its variables, which come first for everybody.
+    void* found = dlsym(RTLD_DEFAULT, name);
+    if (!found) found = find_in_mpi(name);
+    if (!found) missing(name);
+    return found;
+}
+#endif
 
 const Library& mpi() {
     static const Library library = load_library();
     return library;
 }
 
-const char* mpi_name() {
-    static const char* const name = [] {
-        char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+const char* mpi_version() {
+    static const auto& text = *[] {
+        static char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
         int length = 0;
         mpi().Get_library_version(text, &length);
+        return &text;
+    }();
+    return text;
+}
+
+const char* mpi_name() {
+    static const char* const name = [] {
+        const char* const text = mpi_version();
         if (std::strstr(text, "Intel(R) MPI")) return "impi";
         if (std::strstr(text, "Open MPI")) return "openmpi";
         if (std::strstr(text, "MVAPICH")) return "mvapich";

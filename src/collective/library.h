@@ -26,6 +26,8 @@ void* find_in_mpi(const char* symbol);
 // Ends the program: its MPI library lacks this function.
 [[noreturn]] void missing(const char* symbol);
 
+// What MPI_Get_library_version says.
+const char* mpi_version();
 // "mpich", "impi", "openmpi": as rules name them (Situation::mpi).
 const char* mpi_name();
 

@@ -19,13 +19,13 @@ public:
     RemoteRoom room() const override { return {}; }
     void begin() override {}
 
-    void send(const Message& m, const std::byte* from) override {
+    void send(const RemoteMessage& m, const std::byte* from) override {
         auto& requests = m.offered ? offered_ : round_;
         in_parts(m.bytes, [&](std::size_t at, int bytes) {
             mpi().Isend(from + at, bytes, MPI_BYTE, m.peer, static_cast<int>(m.number), comm_, &requests.emplace_back());
         });
     }
-    void receive(const Message& m, std::byte* to) override {
+    void receive(const RemoteMessage& m, std::byte* to) override {
         in_parts(m.bytes, [&](std::size_t at, int bytes) {
             mpi().Irecv(to + at, bytes, MPI_BYTE, m.peer, static_cast<int>(m.number), comm_, &round_.emplace_back());
         });

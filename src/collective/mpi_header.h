@@ -9,6 +9,10 @@
 #include <mpi.h>
 #endif
 
+#if defined(OPEN_MPI) && defined(FANLIGHT_MPI_AT_RUN_TIME)
+#include "collective/openmpi_handles.h"
+#endif
+
 // Open MPI has persistent collectives before the rest of MPI-4.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define FANLIGHT_PERSISTENT 1

@@ -6,13 +6,9 @@
 
 namespace fanlight {
 
+// Made at the first call.
 MPI_Comm quiet_communicator();
-
-// Lets the MPI library progress on all that it has under way.
-void progress();
-// The same before a call that asks the MPI library once how far it is, and only where Fanlight
-// serves a communicator: the calls that it serves would have made that progress.
-void progress_before_test();
+bool quiet_communicator_is_made();
 
 // At MPI_Finalize.
 void free_quiet_communicator();

@@ -5,6 +5,7 @@
 #include "collective/buffers.h"
 #include "collective/operations.h"
 #include "collective/reduction.h"
+#include "config/config.h"
 
 namespace fanlight {
 
@@ -66,6 +67,9 @@ bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype h
     return true;
 }
 
+// Whether its rounding is to be the MPI library's.
+bool rounds_elsewhere(const Reduction& r) { return !r.exact && config().rounding == "mpi"; }
+
 // Started, with an operator that others than the program's own threads must not call, nor
 // MPI_Reduce_local: a rank that is inside of MPI_Recv could not go on for its peers.  So the operands
 // alone are exchanged, which needs no operator, and each rank combines them when all are there.
@@ -120,6 +124,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     if (count < 0 || (rooted && (root < 0 || root >= s->size))) return call.pass(Reason::arguments);
     Reduction r;
     if (!find_reduction(op, handle, r)) return call.pass(Reason::operation);
+    if (rounds_elsewhere(r)) return call.pass(Reason::rounding);
     bool in_place = send == MPI_IN_PLACE;
     if (in_place && !receives) return call.pass(Reason::arguments);
     if (count > 0) {
@@ -189,6 +194,7 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     Reduction r;
     if (std::any_of(counts, counts + size, [](C count) { return count < 0; })) return call.pass(Reason::arguments);
     if (!find_reduction(op, handle, r)) return call.pass(Reason::operation);
+    if (rounds_elsewhere(r)) return call.pass(Reason::rounding);
     const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
     std::vector<std::size_t> blocks;
     MPI_Count total = 0;

@@ -58,6 +58,19 @@ bool defined(Arithmetic a, DatatypeClass kind) {
     return false;
 }
 
+// Floating-point numbers are rounded, and of two zeros or NaNs that are equal a minimum is the first.
+bool exact(const Datatype& d) {
+    switch (d.kind) {
+        case DatatypeClass::floating:
+        case DatatypeClass::complex:
+        case DatatypeClass::other:
+        case DatatypeClass::derived: return false;
+        case DatatypeClass::pair:
+            return d.number == Number::int16_index || d.number == Number::int32_index || d.number == Number::int64_index;
+        default: return true;
+    }
+}
+
 void reduce_local(const Datatype& d, MPI_Op op, const void* left, void* right_and_result, std::size_t count) {
     int error = MPI_SUCCESS;
 #if MPI_VERSION >= 4
@@ -139,6 +152,7 @@ bool find_reduction(MPI_Op op, MPI_Datatype handle, Reduction& r) {
     Arithmetic a;
     if (predefined(op, a)) {
         if (!defined(a, d->kind)) return false;
+        r.exact = exact(*d);
         // Complex numbers add part by part, and do nothing else like that.
         if (d->kind != DatatypeClass::complex || a == Arithmetic::sum) r.apply = arithmetic(a, d->number);
         return true;

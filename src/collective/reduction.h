@@ -23,6 +23,7 @@ struct Reduction {
     std::size_t element = 0;     // bytes of an element as the executor sees it
     bool in_memory_order = true; // ... which is as it lies in memory (else packed)
     bool commutative = true;
+    bool exact = false;          // in whatever order it is applied, the result has the same bits
     bool named = true;           // operator and datatype are MPI's own: may be remembered by handle
     ApplyFunction apply = nullptr;  // null: through `local`
     LocalReduction local;

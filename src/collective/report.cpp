@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "collective/hooks.h"
@@ -47,21 +50,64 @@ struct Key {
     const char* transport;
     Reason reason;
     int size_class;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend bool operator==(const Key&, const Key&) = default;
+};
+struct Hash {
+    std::size_t operator()(const Key& k) const {
+        std::uint64_t h = 0;
+        for (const std::uint64_t v : {reinterpret_cast<std::uint64_t>(k.operation), reinterpret_cast<std::uint64_t>(k.algorithm),
+                                      static_cast<std::uint64_t>(k.reason) << 8 | static_cast<std::uint64_t>(k.size_class)}) {
+            h = (h ^ v) * 0x9e3779b97f4a7c15u;
+            h ^= h >> 32;
+        }
+        return h;
+    }
 };
 struct Count {
     std::uint64_t calls = 0, bytes = 0;
     std::int64_t ns = 0;
 };
 
+// What one thread counts, without a lock.
 struct Book {
+    std::unordered_map<Key, Count, Hash> calls;
+    std::pair<const Key, Count>* last = nullptr;
+
+    Count& operator[](const Key& key) {
+        if (!last || !(last->first == key)) last = &*calls.try_emplace(key).first;
+        return last->second;
+    }
+};
+
+struct Books {
     std::mutex mutex;
-    std::map<Key, Count> calls;
+    std::deque<Book> all;
+    std::vector<Book*> nobodys;  // whose threads have ended
     std::map<std::pair<int, Reason>, std::uint64_t> communicators;
 };
-Book& book() {
-    static Book& b = *new Book;
+Books& books() {
+    static Books& b = *new Books;
     return b;
+}
+
+constinit thread_local Book* own = nullptr;
+
+// The next thread goes on with it, so that there are no more books than threads at one time.
+struct LeaveBehind {
+    ~LeaveBehind() {
+        const std::scoped_lock lock(books().mutex);
+        books().nobodys.push_back(std::exchange(own, nullptr));
+    }
+};
+
+[[gnu::noinline]] void take_book() {
+    static thread_local LeaveBehind at_its_end;
+    static_cast<void>(at_its_end);
+    Books& b = books();
+    const std::scoped_lock lock(b.mutex);
+    if (b.nobodys.empty()) b.nobodys.push_back(&b.all.emplace_back());
+    own = b.nobodys.back();
+    b.nobodys.pop_back();
 }
 
 // Where it goes.
@@ -75,12 +121,14 @@ std::string& file() {
 std::string own_lines() {
     std::ostringstream out;
     out.precision(17);
-    const std::scoped_lock lock(book().mutex);
-    for (const auto& [key, count] : book().calls)
-        out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << key.transport << '\t' << to_string(key.reason) << '\t'
-            << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
-            << static_cast<double>(count.ns) * 1e-9 << '\n';
-    for (const auto& [key, count] : book().communicators)
+    // No other thread is in a call of MPI's now: MPI_Finalize is the last.
+    const std::scoped_lock lock(books().mutex);
+    for (const Book& book : books().all)
+        for (const auto& [key, count] : book.calls)
+            out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << key.transport << '\t' << to_string(key.reason)
+                << '\t' << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
+                << static_cast<double>(count.ns) * 1e-9 << '\n';
+    for (const auto& [key, count] : books().communicators)
         out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
     out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
     return out.str();
@@ -119,23 +167,28 @@ void add_lines(Whole& whole, const std::string& lines) {
     }
 }
 
-Whole gathered(int& rank) {
+// On one of the ranks that have a file for it; elsewhere it is empty.
+Whole gathered(bool& here) {
     Whole whole;
     const Library& m = mpi();
+    int rank = 0, writer = 0;
     m.Comm_rank(MPI_COMM_WORLD, &rank);
     m.Comm_size(MPI_COMM_WORLD, &whole.ranks);
+    const int candidate = file().empty() ? whole.ranks : rank;
+    m.Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    here = rank == writer;
     const std::string own = own_lines();
     int length = static_cast<int>(own.size());
     std::vector<int> lengths(static_cast<std::size_t>(whole.ranks)), places(lengths.size());
-    m.Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    m.Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, MPI_COMM_WORLD);
     int total = 0;
-    if (rank == 0)
+    if (here)
         for (std::size_t r = 0; r < lengths.size(); ++r) {
             places[r] = total;
             total += lengths[r];
         }
     std::string all(static_cast<std::size_t>(total), ' ');
-    m.Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+    m.Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, writer, MPI_COMM_WORLD);
     add_lines(whole, all);
     return whole;
 }
@@ -199,10 +252,21 @@ std::string table(const Whole& whole) {
                       sums.calls ? sums.seconds / static_cast<double>(sums.calls) * 1e6 : 0, by.c_str());
         out += line;
     }
+    const std::string first_calls(to_string(Reason::few_calls));
+    Sums first;
+    for (const auto& [row, sums] : whole.calls)
+        if (row.reason == first_calls) {
+            first.calls += sums.calls;
+            first.seconds += sums.seconds;
+        }
+    std::snprintf(line, sizeof line, "  first calls of communicators (FANLIGHT_START_AFTER=%lld): %llu, %.4f seconds in the MPI library\n",
+                  static_cast<long long>(config().start_after), static_cast<unsigned long long>(first.calls), first.seconds);
+    if (first.calls > 0) out += line;
     for (const auto& [key, seen] : whole.communicators) {
-        std::snprintf(line, sizeof line, "  %llu communicator(s) of %d ranks: %s\n",
+        const std::string why = key.second == first_calls ? "fewer calls than FANLIGHT_START_AFTER" : key.second;
+        std::snprintf(line, sizeof line, "  %llu communicator(s) with %d ranks %s\n",
                       static_cast<unsigned long long>(number(key.first, seen)), key.first,
-                      key.second.empty() ? "served by Fanlight" : ("left to the MPI library: " + key.second).c_str());
+                      why.empty() ? "served by Fanlight" : ("left to the MPI library: " + why).c_str());
         out += line;
     }
     return out;
@@ -229,6 +293,8 @@ bool find_out() {
     return wanted;
 }
 
+void join() { state.store(State::on, std::memory_order_relaxed); }
+
 void begin(const char* name) {
     if (file().empty()) file() = name;
     state.store(file().empty() ? State::off : State::on, std::memory_order_relaxed);
@@ -241,8 +307,8 @@ std::int64_t now_ns() {
 }
 
 void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns) {
-    const std::scoped_lock lock(book().mutex);
-    Count& count = book().calls[{operation, algorithm, transport, reason, class_of(bytes)}];
+    if (!own) [[unlikely]] take_book();
+    Count& count = (*own)[{operation, algorithm, transport, reason, class_of(bytes)}];
     ++count.calls;
     count.bytes += bytes;
     count.ns += ns;
@@ -250,15 +316,15 @@ void call(const char* operation, std::size_t bytes, const char* algorithm, const
 
 void communicator(int ranks, Reason reason) {
     if (!on()) return;
-    const std::scoped_lock lock(book().mutex);
-    ++book().communicators[{ranks, reason}];
+    const std::scoped_lock lock(books().mutex);
+    ++books().communicators[{ranks, reason}];
 }
 
 void write() {
     if (!on()) return;
-    int rank = 0;
-    const Whole whole = gathered(rank);
-    if (rank != 0) return;
+    bool here = false;
+    const Whole whole = gathered(here);
+    if (!here) return;
     std::string where = file();
     // A job that was spawned has a report of its own, beside that of the job that spawned it.
     MPI_Comm parent = MPI_COMM_NULL;

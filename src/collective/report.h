@@ -37,10 +37,12 @@ void call(const char* operation, std::size_t bytes, const char* algorithm, const
 // A communicator ended, or lives at MPI_Finalize.
 void communicator(int ranks, Reason reason);
 
+// From now on, because another rank of MPI_COMM_WORLD has a file for it.
+void join();
 // From now on, to this file where FANLIGHT_REPORT names none; by all ranks.
 void begin(const char* file);
 
-// All ranks, from MPI_Finalize before MPI ends.
+// By all ranks where it is on, from MPI_Finalize before MPI ends.
 void write();
 
 }  // namespace fanlight::report

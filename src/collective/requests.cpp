@@ -11,6 +11,7 @@
 #include "collective/call.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
+#include "collective/progress.h"
 #include "collective/quiet.h"
 #include "execute/under_way.h"
 
@@ -101,7 +102,14 @@ extern "C" int fanlight_request_query(void* number, MPI_Status* status) {
     status->MPI_TAG = MPI_ANY_TAG;
     return is_failed(number) ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
-extern "C" int fanlight_request_free(void*) { return MPI_SUCCESS; }
+extern "C" int fanlight_request_free(void* number) {
+    if (failed().any) {
+        const std::scoped_lock lock(failed().mutex);
+        failed().numbers.erase(number);
+        failed().any = !failed().numbers.empty();
+    }
+    return MPI_SUCCESS;
+}
 extern "C" int fanlight_request_cancel(void*, int) { return MPI_SUCCESS; }
 
 // Persistent operations by their requests.
@@ -113,7 +121,7 @@ struct Table {
     std::unordered_set<int> tags;
     int last_tag = 0;
 
-    // Any tag but that of quiet.cpp's receive; MPI has at least so many.
+    // Any tag but that of progress.cpp's receive; MPI has at least so many.
     int take_tag() {
         constexpr int most = 32766;
         if (tags.size() == most) stop("more than " + std::to_string(most) + " persistent collectives at one time");
@@ -130,7 +138,7 @@ Table& table() {
 // Changes when one is gone, whose request may come again.
 constinit std::atomic<std::uint64_t> generation{1};
 // MPI_THREAD_MULTIPLE.
-constinit bool many_threads = true;
+constinit std::atomic<bool> many_threads{true};
 
 struct Last {
     MPI_Request request{};
@@ -171,7 +179,7 @@ void set_empty(MPI_Status* status) {
 
 inline void count_apart(int change) {
     // Without a locked instruction where it needs none.
-    if (many_threads) [[unlikely]] apart.fetch_add(change, std::memory_order_relaxed);
+    if (many_threads.load(std::memory_order_relaxed)) [[unlikely]] apart.fetch_add(change, std::memory_order_relaxed);
     else apart.store(apart.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
 }
 
@@ -181,6 +189,8 @@ void adopt(Group& group, Run& run) {
 }
 
 }  // namespace
+
+bool can_be_under_way() { return under_way().has_helper(); }
 
 bool wait_apart(MPI_Request request, MPI_Status* status) {
     Persistent* const p = find_apart(request);
@@ -327,6 +337,13 @@ void finish_freed() {
 
 }  // namespace requests
 
+// Here, since others of the group's operations may be under way.
+void Serving::own_block_differs(Operation operation, std::size_t sent, std::size_t received) {
+    requests::under_way().out_of_step(group(), "rank " + std::to_string(rank) + " sends " + std::to_string(sent) +
+                                                   " bytes to itself where it expects " + std::to_string(received) + " in " +
+                                                   std::string(to_string(operation)));
+}
+
 Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) { ++serving->under_way; }
 
 Started::~Started() {
@@ -350,6 +367,7 @@ void Started::uses(MPI_Op op) {
 }
 
 void Started::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+    reserve(plan);
     static std::atomic<std::uintptr_t> last{0};
     number_ = reinterpret_cast<void*>(++last);
     if (mpi().Grequest_start(requests::fanlight_request_query, requests::fanlight_request_free, requests::fanlight_request_cancel, number_,
@@ -386,17 +404,21 @@ void Started::raise() {
 
 void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
     if (handle) {
+        reserve(plan);
         as_it_lies_ = !workspace.used();
         if (as_it_lies_) finish = nullptr;
         requests::Table& t = requests::table();
-        const std::scoped_lock lock(t.mutex);
-        tag_ = t.take_tag();
+        {
+            const std::scoped_lock lock(t.mutex);
+            tag_ = t.take_tag();
+        }
         if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
             stop("MPI_Recv_init failed");
-        t.all.emplace(request, this);
         int threads = MPI_THREAD_MULTIPLE;
         mpi().Query_thread(&threads);
-        requests::many_threads = threads == MPI_THREAD_MULTIPLE;
+        const std::scoped_lock lock(t.mutex);
+        requests::many_threads.store(threads == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
+        t.all.emplace(request, this);
         ++t.size;
         *handle = request;
     }
@@ -414,8 +436,8 @@ Persistent::~Persistent() {
 }
 
 void Persistent::start() {
-    active_ = true;
     if (!as_it_lies_) [[unlikely]] repack();
+    active_ = true;
     if (group_.begin(*this, *plan_, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
         apart_ = true;
         requests::count_apart(1);

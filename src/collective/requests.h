@@ -109,6 +109,9 @@ private:
 
 namespace requests {
 
+// Whether what is under way can be advanced while the program is elsewhere.
+bool can_be_under_way();
+
 // How many there are: requests that are not complete.
 extern std::atomic<int> count;
 inline bool any() { return count.load(std::memory_order_relaxed) != 0; }

@@ -19,7 +19,7 @@ namespace fanlight {
 namespace {
 
 // A program whose messages have ever new lengths must not fill the memory with plans.
-constexpr std::size_t decisions_kept = 1024, recent_kept = 512, neighbor_plans_kept = 16;
+constexpr std::size_t selectors_kept = 16, decisions_kept = 1024, recent_kept = 512, neighbor_plans_kept = 16;
 
 void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     p.operation = kind.operation;
@@ -37,7 +37,7 @@ void set_problem(Problem& p, const Kind& kind, int rank, int size) {
     }
 }
 
-const Selector& rules() {
+std::shared_ptr<const Selector> rules() {
     try {
         return selector();
     } catch (const std::invalid_argument& e) {
@@ -47,13 +47,18 @@ const Selector& rules() {
 
 }  // namespace
 
-const Selector& selector(const std::string& chosen) {
+std::shared_ptr<const Selector> selector(const std::string& chosen) {
     static std::mutex& mutex = *new std::mutex;
-    static auto& all = *new std::map<std::string, std::unique_ptr<Selector>>;
+    static auto& all = *new std::map<std::string, std::weak_ptr<const Selector>>;
+    static auto& rules = *new std::shared_ptr<const Selector>;
     const std::scoped_lock lock(mutex);
-    std::unique_ptr<Selector>& one = all[chosen];
-    if (!one) one = std::make_unique<Selector>(config().algorithm, config().rules, chosen);
-    return *one;
+    if (const auto it = all.find(chosen); it != all.end())
+        if (auto known = it->second.lock()) return known;
+    std::erase_if(all, [](const auto& one) { return one.second.expired(); });
+    auto made = std::make_shared<const Selector>(config().algorithm, config().rules, chosen);
+    all[chosen] = made;
+    if (chosen.empty()) rules = made;
+    return made;
 }
 
 namespace budget {
@@ -88,10 +93,11 @@ SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sha
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 
-Serving::Serving(MPI_Comm comm, NodeMap map, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
+Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
                  bool oversubscribed, bool single_copy)
     : comm_(comm),
-      map_(std::move(map)),
+      topology_(std::move(topology)),
+      map_(topology_.level(0)),
       shared_(std::move(shared)),
       sharing_(sharing),
       oversubscribed_(oversubscribed),
@@ -104,8 +110,9 @@ Serving::Serving(MPI_Comm comm, NodeMap map, std::unique_ptr<SharedGroup> shared
     decide_by(rules());
 }
 
-void Serving::decide_by(const Selector& selector) {
-    selector_ = &selector;
+void Serving::decide_by(std::shared_ptr<const Selector> selector) {
+    if (decisions_.size() >= selectors_kept && under_way == 0) decisions_.clear();
+    selector_ = std::move(selector);
     now_ = &decisions_[selector_];
     for (LastCall& call : last_) call = {};
 }
@@ -208,8 +215,8 @@ Situation Serving::situation(const Kind& kind, const Problem& problem) const {
         situation.bytes /= static_cast<std::size_t>(size);
     }
     situation.ranks = size;
-    situation.nodes = map_.nodes();
-    situation.composed = map_.nodes() > 1 && composes(problem, map_);
+    situation.nodes = map_.count();
+    situation.composed = map_.count() > 1 && composes(problem, map_);
     situation.lanes = composes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
@@ -235,6 +242,7 @@ void Serving::check_room(const Algorithm& algorithm, bool neighbors) const {
 void Serving::make(const Kind& kind, Decision& decision) {
     Problem& problem = problem_;
     set_problem(problem, kind, rank, size);
+    problem.topology = topology_;
     const Situation situation = this->situation(kind, problem);
 
     decision.algorithm = nullptr;
@@ -259,13 +267,13 @@ void Serving::make(const Kind& kind, Decision& decision) {
         decision.reason = Reason::rule;
         return;
     }
-    Transport transport = choice.transport.value_or(map_.nodes() > 1 ? Transport::message : Transport::shared);
+    Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
     const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv ||
                                 kind.operation == Operation::allgatherv_any || neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
-    if ((transport == Transport::shared && map_.nodes() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
+    if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
         decision.reason = Reason::not_over_transport;
         return;
     }

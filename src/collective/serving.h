@@ -20,7 +20,7 @@
 #include "memory/segment.h"
 #include "schedule/problem.h"
 #include "select/select.h"
-#include "topology/nodes.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
@@ -93,12 +93,12 @@ class Serving {
 public:
     // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
     // `single_copy` hold for all nodes.
-    Serving(MPI_Comm, NodeMap, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
+    Serving(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
             bool single_copy);
     ~Serving();
 
-    // From now on by this selector, which lives for ever.
-    void decide_by(const Selector&);
+    // From now on by this selector.
+    void decide_by(std::shared_ptr<const Selector>);
     // What the rules say, without making a plan: local.
     Choice choice(const Kind&) const;
     const Decision& decide(Kind&&);
@@ -125,13 +125,19 @@ public:
     // Of a communicator of one node.
     Group& group() { return shared_->group; }
     MPI_Comm comm() const { return comm_; }
-    bool on_one_node() const { return map_.nodes() == 1; }
+    // Its first level: the nodes.
+    const Topology& topology() const { return topology_; }
+    bool on_one_node() const { return map_.count() == 1; }
+    // The root's own block has one length where it is sent and another where it is received.  The others, who
+    // cannot know it, are served: an error for all of them, since they would wait for the root.
+    [[noreturn]] void own_block_differs(Operation, std::size_t sent, std::size_t received);
 
     LastCall& last(Operation operation) { return last_[static_cast<std::size_t>(operation)]; }
 
 private:
     const MPI_Comm comm_;
-    const NodeMap map_;
+    const Topology topology_;
+    const Domains& map_;
     const std::unique_ptr<SharedGroup> shared_;
     const Sharing sharing_;
     const bool oversubscribed_, single_copy_;
@@ -179,8 +185,8 @@ private:
 
     std::map<Transport, std::unique_ptr<RemoteGroup>> remotes_;  // made when first needed
     // Also of those before: a program may choose for every call anew, and their plans may be in use.
-    std::map<const Selector*, Decisions> decisions_;
-    const Selector* selector_;
+    std::map<std::shared_ptr<const Selector>, Decisions> decisions_;
+    std::shared_ptr<const Selector> selector_;
     Decisions* now_;
     Problem problem_;             // of the decision that is made; its memory is used again
     std::vector<LastCall> last_;
@@ -188,9 +194,9 @@ private:
     std::size_t neighbor_plans_made_ = 0;
 };
 
-// One for each text of fanlight_set_algorithm, kept for ever; the empty one is the rules' own.
-// Throws std::invalid_argument.
-const Selector& selector(const std::string& chosen = {});
+// One for each text of fanlight_set_algorithm that a communicator still uses; the empty one is the rules'
+// own, which lives for ever.  Throws std::invalid_argument.
+std::shared_ptr<const Selector> selector(const std::string& chosen = {});
 
 // Shared memory that this process may still reserve (FANLIGHT_SHARED_MEMORY).
 namespace budget {

@@ -201,9 +201,13 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     static thread_local BlockList list;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place &&
-        (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(send, own_place(list, root, receive)))))
-        return call.pass(Reason::arguments);
+    if (is_root && !in_place) {
+        if (own.count && wrongly_in_place(send, own_place(list, root, receive))) return call.pass(Reason::arguments);
+        if (own.bytes() != own_bytes(list, root)) {
+            if (!s->on_one_node()) return call.pass(Reason::arguments);
+            s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
+        }
+    }
 
     const Trim trim{s->workspace};
     Problem& p = rooted_problem(*s, d, Operation::gatherv, root);
@@ -242,9 +246,13 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     static thread_local BlockList list;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place &&
-        (own.bytes() != own_bytes(list, root) || (own.count && wrongly_in_place(receive, own_place(list, root, send)))))
-        return call.pass(Reason::arguments);
+    if (is_root && !in_place) {
+        if (own.count && wrongly_in_place(receive, own_place(list, root, send))) return call.pass(Reason::arguments);
+        if (own.bytes() != own_bytes(list, root)) {
+            if (!s->on_one_node()) return call.pass(Reason::arguments);
+            s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());
+        }
+    }
 
     const Trim trim{s->workspace};
     Problem& p = rooted_problem(*s, d, Operation::scatterv, root);

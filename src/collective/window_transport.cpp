@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "collective/private_communicator.h"
-#include "collective/quiet.h"
+#include "collective/progress.h"
 #include "collective/transports.h"
 #include "transport/shared.h"
 
@@ -50,7 +50,7 @@ public:
         epoch_ = 0;
     }
 
-    void send(const Message& m, const std::byte* from) override {
+    void send(const RemoteMessage& m, const std::byte* from) override {
         if (m.offered) {
             if (m.bytes) std::memcpy(area(m.slot), from, m.bytes);
             if (way_ == Transport::rma_flush) mpi().Win_sync(window_);
@@ -59,7 +59,7 @@ public:
         }
         if (way_ != Transport::rma_fence) put(m.peer, &operation_, sizeof operation_, place_of_flag(m.flag));
     }
-    void receive(const Message& m, std::byte* to) override { pending_.push_back({m, to}); }
+    void receive(const RemoteMessage& m, std::byte* to) override { pending_.push_back({m, to}); }
 
     bool round_over(std::uint32_t epoch) override {
         if (way_ == Transport::rma_fence) {
@@ -91,7 +91,7 @@ public:
 
 private:
     struct Pending {
-        Message message;
+        RemoteMessage message;
         std::byte* to;
     };
 
@@ -111,7 +111,7 @@ private:
         if (way_ == Transport::rma_flush) mpi().Win_flush(peer, window_);
     }
     void get(const Pending& p) {
-        const Message& m = p.message;
+        const RemoteMessage& m = p.message;
         const int n = static_cast<int>(m.bytes);
         if (way_ == Transport::rma_lock) mpi().Win_lock(MPI_LOCK_SHARED, m.peer, 0, window_);
         mpi().Get(p.to, n, MPI_BYTE, m.peer, place(m.slot), n, MPI_BYTE, window_);

@@ -24,7 +24,8 @@ std::optional<std::string> parse_text(std::string_view text) { return std::strin
 template <class Value>
 void read_one(const char* variable, Value& field, std::optional<Value> (*parse)(std::string_view),
               const char* expected, std::vector<std::string>& errors) {
-    const char* text = std::getenv(variable);
+    // A program with more rights than its user's takes no settings from that user: one of them names a file to write.
+    const char* text = ::secure_getenv(variable);
     if (!text || !*text) return;  // set to nothing is the same as not set
     if (auto value = parse(text)) {
         field = std::move(*value);
@@ -65,7 +66,7 @@ void not_negative(std::string_view field, std::int64_t& value, std::int64_t othe
 // Every value that is wrong is replaced by its default and described in `errors`.
 Config read(std::vector<std::string>& errors) {
     Config c;
-#define SETTING(field, type, variable, value, help) \
+#define SETTING(field, type, variable, value, ranks, help) \
     read_one(variable, c.field, parse_##type, expected_##type, errors);
 #include "config/config.def"
 #undef SETTING
@@ -74,10 +75,16 @@ Config read(std::vector<std::string>& errors) {
     one_of("single_copy", c.single_copy, defaults.single_copy, {"auto", "on", "off"}, errors);
     one_of("transport", c.transport, defaults.transport,
            {"auto", "shared", "message", "rma-fence", "rma-lock", "rma-flush"}, errors);
+    one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
     not_negative("start_after", c.start_after, defaults.start_after, errors);
     not_negative("cores", c.cores, defaults.cores, errors);
     return c;
 }
+
+std::string text_of(bool value) { return value ? "1" : "0"; }
+std::string text_of(const std::string& value) { return value; }
+template <class Number>
+std::string text_of(Number value) { return std::to_string(value); }
 
 // The number of letters to insert, delete or replace (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -102,8 +109,9 @@ std::span<const Setting> settings() {
         return s.size() >= 2 && s.front() == '"' ? s.substr(1, s.size() - 2) : s;
     };
     static const Setting all[] = {
-#define SETTING(field, type, variable, value, help) \
-    {#field, #type, variable, unquoted(#value), help},
+#define SETTING(field, type, variable, value, ranks, help) \
+    {#field, #type, variable, unquoted(#value), help, std::string_view(#ranks) == "same", \
+     [](const Config& c) { return text_of(c.field); }},
 #include "config/config.def"
 #undef SETTING
     };
@@ -140,21 +148,17 @@ std::vector<std::string> unknown_variables() {
     return warnings;
 }
 
-namespace {
-
-// By what the launchers tell the processes that they start; one that was started alone speaks too.
 bool speaks_for_all() {
     for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
         if (const char* rank = std::getenv(variable)) return std::string_view(rank) == "0";
     return true;
 }
 
-}  // namespace
-
 const Config& config() {
-    static const Config c = [] {
+    // Never destroyed: what is called while static objects are looks at it as well.
+    static const Config& c = *[] {
         std::vector<std::string> errors;
-        Config read_ = read(errors);
+        auto* const read_ = new Config(read(errors));
         if (!speaks_for_all()) return read_;
         for (const std::string& e : errors)
             std::fprintf(stderr, "fanlight: %s; its default is used\n", e.c_str());

@@ -16,7 +16,7 @@ struct Config {
     using bytes = std::size_t;
     using seconds = double;
     using text = std::string;
-#define SETTING(field, type, variable, value, help) type field = value;
+#define SETTING(field, type, variable, value, ranks, help) type field = value;
 #include "config/config.def"
 #undef SETTING
 };
@@ -25,9 +25,14 @@ struct Config {
 Config read_config();
 // Read once; a wrong value is said on standard error and its default is used.
 const Config& config();
+// Whether this process says what one of a job's is to say: by what the launchers tell those that they
+// start; one that was started alone speaks too.
+bool speaks_for_all();
 
 struct Setting {
     std::string_view field, type, variable, default_text, help;
+    bool same;                            // all ranks of a communicator must have the same value
+    std::string (*value)(const Config&);  // as text
 };
 std::span<const Setting> settings();
 

@@ -28,25 +28,26 @@ struct MadeType {
 };
 
 const Datatype* basic(dart_datatype_t type) {
-    static const std::vector<Datatype> all = [] {
-        std::vector<Datatype> types(static_cast<std::size_t>(DART_TYPE_LAST));
-        const auto add = [&](dart_datatype_t t, std::size_t bytes, fanlight_type number) {
-            Datatype& made = types[static_cast<std::size_t>(t)];
+    // Never destroyed: static objects of the program may use it when they are.
+    static const auto& all = *[] {
+        auto* const types = new std::vector<Datatype>(static_cast<std::size_t>(DART_TYPE_LAST));
+        const auto add = [&](dart_datatype_t t, fanlight_type number) {
+            Datatype& made = (*types)[static_cast<std::size_t>(t)];
             made.base = t;
-            made.bytes = bytes;
+            made.bytes = basic_bytes[t];
             made.number = number;
         };
-        add(DART_TYPE_BYTE, 1, integer<char>());
-        add(DART_TYPE_SHORT, sizeof(short), integer<short>());
-        add(DART_TYPE_INT, sizeof(int), integer<int>());
-        add(DART_TYPE_UINT, sizeof(unsigned), integer<unsigned>());
-        add(DART_TYPE_LONG, sizeof(long), integer<long>());
-        add(DART_TYPE_ULONG, sizeof(unsigned long), integer<unsigned long>());
-        add(DART_TYPE_LONGLONG, sizeof(long long), integer<long long>());
-        add(DART_TYPE_ULONGLONG, sizeof(unsigned long long), integer<unsigned long long>());
-        add(DART_TYPE_FLOAT, sizeof(float), FANLIGHT_FLOAT);
-        add(DART_TYPE_DOUBLE, sizeof(double), FANLIGHT_DOUBLE);
-        add(DART_TYPE_LONG_DOUBLE, sizeof(long double), FANLIGHT_LONG_DOUBLE);
+        add(DART_TYPE_BYTE, integer<char>());
+        add(DART_TYPE_SHORT, integer<short>());
+        add(DART_TYPE_INT, integer<int>());
+        add(DART_TYPE_UINT, integer<unsigned>());
+        add(DART_TYPE_LONG, integer<long>());
+        add(DART_TYPE_ULONG, integer<unsigned long>());
+        add(DART_TYPE_LONGLONG, integer<long long>());
+        add(DART_TYPE_ULONGLONG, integer<unsigned long long>());
+        add(DART_TYPE_FLOAT, FANLIGHT_FLOAT);
+        add(DART_TYPE_DOUBLE, FANLIGHT_DOUBLE);
+        add(DART_TYPE_LONG_DOUBLE, FANLIGHT_LONG_DOUBLE);
         return types;
     }();
     return &all[static_cast<std::size_t>(type)];

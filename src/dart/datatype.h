@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -26,6 +27,11 @@ struct Datatype {
 // Null where there is no such type.
 const Datatype* datatype(dart_datatype_t);
 inline bool is_basic(dart_datatype_t type) { return type > DART_TYPE_UNDEFINED && type < DART_TYPE_LAST; }
+// Of an element of a basic type.
+inline constexpr std::size_t basic_bytes[] = {
+    0, 1, sizeof(short), sizeof(int), sizeof(unsigned), sizeof(long), sizeof(unsigned long), sizeof(long long),
+    sizeof(unsigned long long), sizeof(float), sizeof(double), sizeof(long double)};
+static_assert(std::size(basic_bytes) == DART_TYPE_LAST);
 // Of a basic or custom type; MPI_DATATYPE_NULL of others.
 MPI_Datatype mpi_datatype(dart_datatype_t);
 

@@ -56,6 +56,7 @@ Own own() {
 
     dart_hwinfo_t& hw = own.hardware;
     hw.num_cores = 1;
+    hw.num_sockets = machine.packages.empty() ? -1 : static_cast<int>(machine.packages.size());
     hw.num_numa = machine.numas.empty() ? -1 : static_cast<int>(machine.numas.size());
     std::fill_n(hw.cache_sizes, DART_LOCALITY_MAX_CACHE_LEVELS, -1);
     std::fill_n(hw.cache_line_sizes, DART_LOCALITY_MAX_CACHE_LEVELS, -1);

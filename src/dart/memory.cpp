@@ -15,10 +15,19 @@ size_t bytes_of(size_t nelem, dart_datatype_t type) {
     return nelem > PTRDIFF_MAX / t->bytes ? SIZE_MAX : nelem * t->bytes;
 }
 
-dart_ret_t result(const char* function, size_t bytes, fanlight_code code, fanlight_pointer pointer, dart_gptr_t* gptr) {
-    if (code != FANLIGHT_OK && bytes == SIZE_MAX)
-        return invalid(function, "no contiguous datatype, or more bytes than there can be");
-    if (code != FANLIGHT_OK) return status(function, code);
+dart_ret_t failed(const char* function, size_t bytes, fanlight_code code) {
+    return bytes == SIZE_MAX ? invalid(function, "no contiguous datatype, or more bytes than there can be")
+                             : status(function, code);
+}
+
+// A new segment of the team gets its number; sign: that number's.
+dart_ret_t numbered(const char* function, fanlight_pointer pointer, int sign, dart_gptr_t* gptr) {
+    global::Segment* const s = global::segments.find(pointer.segment);
+    s->number = s->team->numbers.give(s, sign);
+    if (s->number == 0) {
+        fanlight_free(pointer);
+        return said(function, global::fail(FANLIGHT_ERR_MEMORY, "the team has %d segments already", INT16_MAX));
+    }
     *gptr = gptr_of(pointer);
     return DART_OK;
 }
@@ -28,9 +37,11 @@ dart_ret_t result(const char* function, size_t bytes, fanlight_code code, fanlig
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void** addr) {
     if (!addr) return invalid("dart_gptr_getaddr", "no place for the address");
     *addr = nullptr;
-    global::Target t;
-    if (const fanlight_code code = global::resolve(pointer_of(gptr), 0, t)) return status("dart_gptr_getaddr", code);
-    if (t.unit == t.segment->team->unit) *addr = t.address();
+    // Neither bytes nor unit need be there: pointers are calculated with, and one past the end is none to memory.
+    const global::Segment* const s = segment_of(gptr);
+    if (!s || s->units == 0) return status("dart_gptr_getaddr", global::explain(pointer_of(gptr), 0));
+    if (gptr.unitid == s->team->unit)
+        *addr = s->parts[static_cast<size_t>(gptr.unitid)].address + gptr.addr_or_offs.offset;
     return DART_OK;
 }
 
@@ -46,14 +57,14 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t* gptr, void* addr) {
 }
 
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t* flags) {
-    global::Segment* const s = global::segments.find(pointer_of(gptr).segment);
+    const global::Segment* const s = segment_of(gptr);
     if (!s || !flags) return invalid("dart_gptr_getflags", "no such segment, or no place for the flags");
     *flags = s->flags;
     return DART_OK;
 }
 
 dart_ret_t dart_gptr_setflags(dart_gptr_t* gptr, uint16_t flags) {
-    global::Segment* const s = gptr ? global::segments.find(pointer_of(*gptr).segment) : nullptr;
+    global::Segment* const s = gptr ? segment_of(*gptr) : nullptr;
     if (!s) return invalid("dart_gptr_setflags", "no such segment");
     s->flags = flags;
     gptr->flags = flags & 0xff;
@@ -64,7 +75,10 @@ dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t* gptr) 
     if (!gptr) return invalid("dart_memalloc", "no place for the pointer");
     fanlight_pointer pointer;
     const size_t bytes = bytes_of(nelem, type);
-    return result("dart_memalloc", bytes, fanlight_local_allocate(bytes, &pointer), pointer, gptr);
+    if (const fanlight_code code = fanlight_local_allocate(bytes, &pointer))
+        return failed("dart_memalloc", bytes, code);
+    *gptr = gptr_of(pointer);
+    return DART_OK;
 }
 
 dart_ret_t dart_memfree(dart_gptr_t gptr) {
@@ -76,8 +90,9 @@ dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datat
     fanlight_pointer pointer;
     const size_t bytes = bytes_of(nelem, type);
     // What one unit gives wrong is an error for all.
-    return result("dart_team_memalloc_aligned", bytes,
-                  fanlight_allocate(fanlight_id(team), bytes, 0, gptr ? &pointer : nullptr), pointer, gptr);
+    if (const fanlight_code code = global::allocate_greatest(fanlight_id(team), bytes, gptr ? &pointer : nullptr))
+        return failed("dart_team_memalloc_aligned", bytes, code);
+    return numbered("dart_team_memalloc_aligned", pointer, 1, gptr);
 }
 
 dart_ret_t dart_team_memfree(dart_gptr_t gptr) {
@@ -89,8 +104,9 @@ dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t
                                  dart_gptr_t* gptr) {
     fanlight_pointer pointer;
     const size_t bytes = bytes_of(nelem, type);
-    return result("dart_team_memregister", bytes,
-                  fanlight_register(fanlight_id(team), addr, bytes, gptr ? &pointer : nullptr), pointer, gptr);
+    if (const fanlight_code code = fanlight_register(fanlight_id(team), addr, bytes, gptr ? &pointer : nullptr))
+        return failed("dart_team_memregister", bytes, code);
+    return numbered("dart_team_memregister", pointer, -1, gptr);
 }
 
 dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type, void* addr,
@@ -98,11 +114,16 @@ dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_da
     return dart_team_memregister(team, nelem, type, addr, gptr);
 }
 
-dart_ret_t dart_team_memderegister(dart_gptr_t gptr) { return dart_team_memfree(gptr); }
+dart_ret_t dart_team_memderegister(dart_gptr_t gptr) {
+    if (DART_GPTR_ISNULL(gptr)) return DART_OK;
+    global::Segment* const s = segment_of(gptr);
+    if (!s || !s->registered() || s->units == 0)
+        return invalid("dart_team_memderegister", "no registered memory, or it has been given back");
+    return status("dart_team_memderegister", global::give_back(s));
+}
 
 struct dart_allocator_struct {
-    fanlight_pointer base;
-    int unit;
+    dart_gptr_t base;  // this unit's part
     global::Pool pool;
 };
 
@@ -110,10 +131,13 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t id, dart_allocator_t
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_allocator_new", id, error);
     if (!team) return error;
-    fanlight_pointer base;
-    if (const fanlight_code code = fanlight_allocate(team->id, pool_size, 0, allocator ? &base : nullptr))
-        return status("dart_allocator_new", code);
-    *allocator = new dart_allocator_struct{base, team->unit, global::Pool(pool_size)};
+    // Aligned for every type.
+    constexpr size_t piece = alignof(max_align_t);
+    const size_t bytes = pool_size > PTRDIFF_MAX ? pool_size : (pool_size + piece - 1) / piece * piece;
+    dart_gptr_t base;
+    if ((error = dart_team_memalloc_aligned(id, bytes, DART_TYPE_BYTE, allocator ? &base : nullptr))) return error;
+    base.unitid = team->unit;
+    *allocator = new dart_allocator_struct{base, global::Pool(bytes, piece)};
     return DART_OK;
 }
 
@@ -121,15 +145,18 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t*
     if (!gptr || !allocator) return invalid("dart_allocator_alloc", "no allocator, or no place for the pointer");
     *gptr = DART_GPTR_NULL;
     const auto offset = allocator->pool.take(bytes_of(nelem, type));
-    if (!offset) return said("dart_allocator_alloc", global::fail(FANLIGHT_ERR_MEMORY, "the pool has no such piece left"));
-    *gptr = gptr_of(fanlight_at(allocator->base, allocator->unit, *offset));
+    if (!offset)
+        return said("dart_allocator_alloc", global::fail(FANLIGHT_ERR_MEMORY, "the pool has no such piece left"));
+    *gptr = allocator->base;
+    gptr->addr_or_offs.offset = *offset;
     return DART_OK;
 }
 
 dart_ret_t dart_allocator_free(dart_gptr_t* gptr, dart_allocator_t allocator) {
     if (!gptr || !allocator) return invalid("dart_allocator_free", "no allocator, or no pointer");
-    const fanlight_pointer p = pointer_of(*gptr);
-    if (p.segment != allocator->base.segment || p.unit != allocator->unit || !allocator->pool.give(p.offset))
+    dart_gptr_t p = allocator->base;
+    p.addr_or_offs.offset = gptr->addr_or_offs.offset;
+    if (!DART_GPTR_EQUAL(*gptr, p) || !allocator->pool.give(p.addr_or_offs.offset))
         return invalid("dart_allocator_free", "this unit has allocated nothing there, or has freed it");
     *gptr = DART_GPTR_NULL;
     return DART_OK;
@@ -137,8 +164,7 @@ dart_ret_t dart_allocator_free(dart_gptr_t* gptr, dart_allocator_t allocator) {
 
 dart_ret_t dart_allocator_destroy(dart_allocator_t* allocator) {
     if (!allocator || !*allocator) return invalid("dart_allocator_destroy", "no allocator");
-    const fanlight_code code = fanlight_free((*allocator)->base);
-    if (code != FANLIGHT_OK) return status("dart_allocator_destroy", code);
+    if (const dart_ret_t error = dart_team_memfree((*allocator)->base)) return error;
     delete *allocator;
     *allocator = nullptr;
     return DART_OK;

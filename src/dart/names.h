@@ -1,4 +1,5 @@
-// DART's numbers of teams and segments have 15 bits: the slots of Fanlight's tables.
+// DART's numbers have 16 bits: those of teams are the slots of Fanlight's table, those of segments the
+// team's own (global/numbers.h).
 #pragma once
 
 #include "dart/status.h"
@@ -24,18 +25,23 @@ inline fanlight_team fanlight_id(dart_team_t team) {
     return found ? found->id : FANLIGHT_TEAM_NULL;
 }
 
-// A pointer to a segment that is not of its team is to no segment.
+// Null where there is no such segment in the pointer's team.
+inline global::Segment* segment_of(const dart_gptr_t& p) {
+    const global::Team* const team = p.teamid < 0 ? nullptr : global::teams.in_slot(p.teamid);
+    return team ? team->numbers.find(p.segid) : nullptr;
+}
+
+// One to no segment where the pointer is.
 inline fanlight_pointer pointer_of(const dart_gptr_t& p) {
-    const global::Segment* const s = p.segid < 0 ? nullptr : global::segments.in_slot(p.segid);
-    const bool known = s && slot_of(s->team->id) == p.teamid;
-    return {p.unitid, known ? s->id : -1, p.addr_or_offs.offset};
+    const global::Segment* const s = segment_of(p);
+    return {p.unitid, s ? s->id : -1, p.addr_or_offs.offset};
 }
 
 inline dart_gptr_t gptr_of(fanlight_pointer p) {
     const global::Segment* const s = global::segments.find(p.segment);
     dart_gptr_t result = DART_GPTR_NULL;
     result.unitid = p.unit;
-    result.segid = slot_of(s->id);
+    result.segid = s->number;
     result.teamid = slot_of(s->team->id);
     result.addr_or_offs.offset = p.offset;
     return result;

@@ -16,9 +16,9 @@ static_assert(sizeof(dart_handle_t) == sizeof(fanlight_handle));
 
 namespace {
 
-dart_ret_t typed(const char* function, Direction direction, Completion completion, dart_gptr_t gptr, void* local,
-                 size_t nelem, dart_datatype_t remote_type, dart_datatype_t local_type,
-                 dart_handle_t* handle = nullptr) {
+[[gnu::noinline]] dart_ret_t typed(const char* function, Direction direction, Completion completion, dart_gptr_t gptr,
+                                   void* local, size_t nelem, dart_datatype_t remote_type,
+                                   dart_datatype_t local_type, dart_handle_t* handle) {
     const Datatype* const there = datatype(remote_type);
     const Datatype* const here = datatype(local_type);
     if (!there || !here || there->base != here->base)
@@ -30,10 +30,30 @@ dart_ret_t typed(const char* function, Direction direction, Completion completio
 }
 
 // Whether nelem elements are whole blocks without gaps, and their bytes.
-bool without_gaps(dart_datatype_t type, size_t nelem, size_t& bytes) {
+inline bool without_gaps(dart_datatype_t type, size_t nelem, size_t& bytes) {
+    if (is_basic(type)) [[likely]] return !__builtin_mul_overflow(nelem, basic_bytes[type], &bytes);
     const Datatype* const t = datatype(type);
-    return t && t->contiguous && !__builtin_mul_overflow(nelem, t->bytes, &bytes) &&
-           (t->elements == 1 || nelem % t->elements == 0);
+    return t && t->contiguous && !__builtin_mul_overflow(nelem, t->bytes, &bytes) && nelem % t->elements == 0;
+}
+
+// One type without gaps on both sides, and bytes that loads and stores reach: no layouts, and
+// complete at once.
+template <Direction direction, Completion completion>
+inline dart_ret_t move(const char* function, const dart_gptr_t& gptr, void* local, size_t nelem,
+                       dart_datatype_t remote_type, dart_datatype_t local_type, dart_handle_t* handle = nullptr) {
+    size_t bytes;
+    global::Target t;
+    if (remote_type == local_type && local && (handle || completion != Completion::handle) &&
+        without_gaps(remote_type, nelem, bytes) &&
+        global::reaches(segment_of(gptr), gptr.unitid, gptr.addr_or_offs.offset, bytes, t) && t.direct()) [[likely]] {
+        if constexpr (direction == Direction::put)
+            global::store(t, local, bytes);
+        else
+            global::load(local, t, bytes);
+        if constexpr (completion == Completion::handle) *handle = DART_HANDLE_NULL;
+        return DART_OK;
+    }
+    return typed(function, direction, completion, gptr, local, nelem, remote_type, local_type, handle);
 }
 
 fanlight_handle* numbers(dart_handle_t* handles) { return reinterpret_cast<fanlight_handle*>(handles); }
@@ -41,35 +61,26 @@ fanlight_handle* numbers(dart_handle_t* handles) { return reinterpret_cast<fanli
 }  // namespace
 
 dart_ret_t dart_get(void* dest, dart_gptr_t gptr, size_t n, dart_datatype_t src, dart_datatype_t dst) {
-    return typed("dart_get", Direction::get, Completion::flushed_later, gptr, dest, n, src, dst);
+    return move<Direction::get, Completion::flushed_later>("dart_get", gptr, dest, n, src, dst);
 }
 dart_ret_t dart_put(dart_gptr_t gptr, const void* source, size_t n, dart_datatype_t src, dart_datatype_t dst) {
-    return typed("dart_put", Direction::put, Completion::flushed_later, gptr, const_cast<void*>(source), n, dst, src);
+    return move<Direction::put, Completion::flushed_later>("dart_put", gptr, const_cast<void*>(source), n, dst, src);
 }
 dart_ret_t dart_get_handle(void* dest, dart_gptr_t gptr, size_t n, dart_datatype_t src, dart_datatype_t dst,
                            dart_handle_t* handle) {
-    return typed("dart_get_handle", Direction::get, Completion::handle, gptr, dest, n, src, dst, handle);
+    return move<Direction::get, Completion::handle>("dart_get_handle", gptr, dest, n, src, dst, handle);
 }
 dart_ret_t dart_put_handle(dart_gptr_t gptr, const void* source, size_t n, dart_datatype_t src, dart_datatype_t dst,
                            dart_handle_t* handle) {
-    return typed("dart_put_handle", Direction::put, Completion::handle, gptr, const_cast<void*>(source), n, dst, src,
-                 handle);
+    return move<Direction::put, Completion::handle>("dart_put_handle", gptr, const_cast<void*>(source), n, dst, src,
+                handle);
 }
-
-// One type without gaps on both sides needs no layouts.
 dart_ret_t dart_get_blocking(void* dest, dart_gptr_t gptr, size_t n, dart_datatype_t src, dart_datatype_t dst) {
-    size_t bytes;
-    if (src == dst && without_gaps(src, n, bytes)) [[likely]]
-        return status("dart_get_blocking", fanlight_get(dest, pointer_of(gptr), bytes));
-    return typed("dart_get_blocking", Direction::get, Completion::blocking, gptr, dest, n, src, dst);
+    return move<Direction::get, Completion::blocking>("dart_get_blocking", gptr, dest, n, src, dst);
 }
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void* source, size_t n, dart_datatype_t src,
                              dart_datatype_t dst) {
-    size_t bytes;
-    if (src == dst && without_gaps(src, n, bytes)) [[likely]]
-        return status("dart_put_blocking", fanlight_put(pointer_of(gptr), source, bytes));
-    return typed("dart_put_blocking", Direction::put, Completion::blocking, gptr, const_cast<void*>(source), n, dst,
-                 src);
+    return move<Direction::put, Completion::blocking>("dart_put_blocking", gptr, const_cast<void*>(source), n, dst, src);
 }
 
 dart_ret_t dart_flush(dart_gptr_t p) { return status("dart_flush", fanlight_flush(pointer_of(p))); }

@@ -11,8 +11,8 @@ dart_ret_t said(const char* function, fanlight_code code) {
     if (!global::is_up()) return DART_ERR_NOTINIT;
     switch (code) {
         case FANLIGHT_OK: return DART_OK;
-        case FANLIGHT_ERR_MPI:
-        case FANLIGHT_ERR_MEMORY: return DART_ERR_OTHER;
+        case FANLIGHT_ERR_MPI: return DART_ERR_OTHER;
+        case FANLIGHT_ERR_MEMORY: return DART_ERR_NOMEM;
         default: return DART_ERR_INVAL;
     }
 }

@@ -37,12 +37,13 @@ dart_ret_t dart_team_create(dart_team_t parent, const dart_group_t group, dart_t
 
 dart_ret_t dart_team_destroy(dart_team_t* id) {
     if (!id) return invalid("dart_team_destroy", "no team");
+    if (*id == DART_TEAM_NULL) return DART_OK;
     dart_ret_t error = DART_OK;
-    const global::Team* const team = team_of("dart_team_destroy", *id, error);
+    global::Team* const team = team_of("dart_team_destroy", *id, error);
     if (!team) return error;
-    fanlight_team freed = team->id;
+    if (*id == DART_TEAM_ALL) return invalid("dart_team_destroy", "dart_exit destroys the team of all units");
     dart_team_locality_finalize(*id);
-    if (const fanlight_code code = fanlight_team_free(&freed)) return status("dart_team_destroy", code);
+    global::free_team(*team);
     *id = DART_TEAM_NULL;
     return DART_OK;
 }

@@ -21,7 +21,6 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
     prepare(run, plan, input, output, combiner);
     write_down(doing_ = run.taken_, plan.called);
     run.step_ = 1;
-    if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
     return true;
 }
 
@@ -32,7 +31,6 @@ bool Group::begin_otherwise(Run& run, const Plan& plan, const void* input, void*
     const BoundSchedule& schedule = plan.parts.front().schedule;
     if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return false;
     write_down(doing_ = run.taken_, plan.called);
-    if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
     // No further: to look at what others have not written yet would take the line away from them.
     return steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, plan.name.c_str()},
                  run.step_, schedule.told, look);

@@ -10,7 +10,7 @@ namespace fanlight {
 
 bool elements_find_room(const Problem& p) { return p.element <= 4096; }
 
-bool composes(const Problem& p, const NodeMap& map) {
+bool composes(const Problem& p, const Domains& map) {
     switch (p.operation) {
         case Operation::reduce:
         case Operation::allreduce:
@@ -28,7 +28,7 @@ bool composes(const Problem& p, const NodeMap& map) {
     }
 }
 
-Composition::Composition(By by, const Algorithm& algorithm, const Problem& problem, const NodeMap& map, Group* node,
+Composition::Composition(By by, const Algorithm& algorithm, const Problem& problem, const Domains& map, Group* node,
                          RemoteGroup& remote, const NodePlan& node_plan)
     : algorithm_(algorithm), whole_(problem), map_(map), node_(node), remote_(remote), node_plan_(node_plan) {
     if (by == By::lanes) in_lanes();
@@ -37,10 +37,10 @@ Composition::Composition(By by, const Algorithm& algorithm, const Problem& probl
 }
 
 void Composition::by_representatives() {
-    for (int n = 0; n < map_.nodes(); ++n) members_.push_back(representative(n));
+    for (int n = 0; n < map_.count(); ++n) members_.push_back(representative(n));
     if (family_of(whole_.operation) == Family::blocks || family_of(whole_.operation) == Family::blocks_v) {
         place_.resize(static_cast<std::size_t>(whole_.size));
-        for (int n = 0; n < map_.nodes(); ++n) {
+        for (int n = 0; n < map_.count(); ++n) {
             const std::size_t start = total_;
             for (const int r : map_.members(n)) {
                 place_[static_cast<std::size_t>(r)] = total_;
@@ -68,7 +68,7 @@ void Composition::by_representatives() {
 
 int Composition::representative(int node) const {
     if (whole_.operation == Operation::scan || whole_.operation == Operation::exscan) return map_.members(node).back();
-    return has_root(whole_.operation) && map_.node(whole_.root) == node ? whole_.root : map_.leader(node);
+    return has_root(whole_.operation) && map_.of(whole_.root) == node ? whole_.root : map_.leader(node);
 }
 
 // --- the operations --------------------------------------------------------------------
@@ -159,7 +159,7 @@ void Composition::scan() {
         total = output();
     } else if (inclusive) {
         phases_.push_back({Copies{{{0, whole_.bytes}}, {{0, whole_.bytes}}}, input(), output()});
-    } else if (node_ && represents() && here() + 1 < map_.nodes()) {
+    } else if (node_ && represents() && here() + 1 < map_.count()) {
         total = reserve(whole_.bytes);
         combine(output(), input(), total);
     }
@@ -218,8 +218,8 @@ void Composition::between(Problem p, Address from, Address to) {
     }
     p.parameters = whole_.parameters;
     p.rank = represents() ? here() : -1;
-    p.size = map_.nodes();
-    p.root = has_root(p.operation) ? map_.node(whole_.root) : 0;
+    p.size = map_.count();
+    p.root = has_root(p.operation) ? map_.of(whole_.root) : 0;
     phases_.push_back({remote_.plan(*algorithm, p, members_), from, to});
 }
 

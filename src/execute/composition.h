@@ -46,15 +46,15 @@
 
 #include "execute/group.h"
 #include "execute/remote.h"
-#include "topology/nodes.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
 // Whether the operation can be composed by representatives: not where an operator that does not
 // commute would meet operands in another order than the ranks', nor a scan where others' ranks lie
 // between those of a node.
-bool composes(const Problem&, const NodeMap&);
-bool composes_in_lanes(const Problem&, const NodeMap&);
+bool composes(const Problem&, const Domains&);
+bool composes_in_lanes(const Problem&, const Domains&);
 // Where an element of the program's is too long to be staged it depends on the node whether there
 // is another way, and all nodes must decide alike.
 bool elements_find_room(const Problem&);
@@ -69,7 +69,7 @@ public:
     // ranks' together, and the lanes' parts may differ.  All ranks; throws std::invalid_argument
     // on all alike.  `node` is null where this rank is alone on its node.
     enum class By { representatives, lanes };
-    Composition(By, const Algorithm& algorithm, const Problem&, const NodeMap&, Group* node, RemoteGroup& remote,
+    Composition(By, const Algorithm& algorithm, const Problem&, const Domains&, Group* node, RemoteGroup& remote,
                 const NodePlan&);
 
     void run(const void* input, void* output, const Combiner*);
@@ -120,14 +120,14 @@ private:
     Problem blocks_between(Operation even, Operation uneven) const;
     int representative(int node) const;
     bool represents() const { return members_[static_cast<std::size_t>(here())] == whole_.rank; }
-    int here() const { return map_.node(whole_.rank); }
-    bool at_root() const { return here() == map_.node(whole_.root); }
+    int here() const { return map_.of(whole_.rank); }
+    bool at_root() const { return here() == map_.of(whole_.root); }
     // So much more scratch memory.
     Address reserve(std::size_t bytes);
 
     const Algorithm& algorithm_;
     const Problem whole_;
-    const NodeMap& map_;
+    const Domains& map_;
     Group* const node_;
     RemoteGroup& remote_;
     const NodePlan& node_plan_;

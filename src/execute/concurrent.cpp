@@ -5,6 +5,7 @@
 namespace fanlight {
 
 void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    run.reserve(plan);
     if (sequence_ == 0) meet();
     run.plan_ = &plan;
     run.input_ = static_cast<const std::byte*>(input);
@@ -57,7 +58,6 @@ void Group::advance(Run& run) {
             if (run.step_ == 0) {
                 if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return;
                 write_down(run.taken_, run.plan_->called);
-                if (run.scratch_.size() < schedule.scratch_bytes) run.scratch_.resize(schedule.scratch_bytes);
             }
             if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, name},
                        run.step_, schedule.steps.size(), look))

@@ -158,7 +158,7 @@ public:
     }
 
 private:
-    Message message(int peer, const Receive& r, std::size_t bytes, std::size_t slot) const {
+    RemoteMessage message(int peer, const Receive& r, std::size_t bytes, std::size_t slot) const {
         return {.peer = members_[static_cast<std::size_t>(peer)], .offered = r.get, .number = r.number,
                 .bytes = bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
     }

@@ -21,7 +21,7 @@ struct Transfer {
     enum class Kind : std::uint8_t { send, receive, copy, combine };
     Kind kind;
     Order order = Order::overwrite;  // receive, combine
-    Message message;                 // send, receive
+    RemoteMessage message;           // send, receive
     Address from;                    // send, copy, combine
     Address to;                      // receive, copy, combine
     std::size_t bytes = 0;

@@ -13,6 +13,7 @@
 #include "execute/copy.h"
 #include "execute/steps.h"
 #include "schedule/builder.h"
+#include "topology/cores.h"
 
 namespace fanlight {
 
@@ -47,6 +48,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
                                     std::to_string(segment_bytes(size, room)));
     options_.single_copy = single_copy_;
     options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
+    store(lanes_.member(rank).pid_namespace, pid_namespace());
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
     waiter_.also_look([this] {
         if (doing_ != nothing) compare_calls(doing_);
@@ -260,9 +262,17 @@ void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const 
 // --- running ---------------------------------------------------------------------------
 
 void Group::meet() {
-    for (int r = 0; r < size_; ++r)
-        pids_[static_cast<std::size_t>(r)] = static_cast<pid_t>(load(lanes_.member(r).pid));
-    waiter_.watch(pids_, rank_);
+    const std::uint64_t own = load(lanes_.member(rank_).pid_namespace);
+    std::vector<pid_t> watched;
+    for (int r = 0; r < size_; ++r) {
+        const SharedLanes::Member& member = lanes_.member(r);
+        pids_[static_cast<std::size_t>(r)] = static_cast<pid_t>(load(member.pid));
+        // Elsewhere the same number may be a stranger's, or nobody's.
+        const bool known = own != 0 && load(member.pid_namespace) == own;
+        watched.push_back(known ? pids_[static_cast<std::size_t>(r)] : 0);
+    }
+    waiter_.watch(watched, rank_);
+    waiter_.share_cores(&lanes_.member(0).core, sizeof(SharedLanes::Member));
 }
 
 std::byte* Group::reached(const Frame& frame, int peer, std::uint64_t there) const {
@@ -299,7 +309,7 @@ void Group::copy_once(Way way, const Frame& frame, int peer, std::byte* here, st
 // Piece by piece, each combined while it is still in this core's own cache.
 void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
                              const std::byte* operand, std::size_t element) {
-    const Operands apply{frame.combiner};
+    const CombinerCall apply{frame.combiner};
     if (frame.mapped) {
         const std::byte* const theirs = reached(frame, s.peer, there);
         if (s.fused == Order::before) apply(operand, theirs, to, s.bytes);

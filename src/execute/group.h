@@ -101,6 +101,9 @@ public:
     bool advance();
     // Now and then: whether all call the same.
     void compare_under_way();
+    // This member can take part no more: the others find it where they wait, as above.  Throws OutOfStep.
+    // By the one thread that is in the group.
+    [[noreturn]] void out_of_step(const std::string& message);
     const std::string& why_out_of_step() const { return out_of_step_; }
 
     // One operation at a time, which nobody advances but the one who asks for its end: true where
@@ -179,7 +182,6 @@ private:
                           const std::byte* operand, std::size_t element);
     [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name,
                                    bool more_sent = false, bool more_expected = false);
-    [[noreturn]] void out_of_step(const std::string& message);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {

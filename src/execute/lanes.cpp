@@ -6,8 +6,8 @@
 
 namespace fanlight {
 
-bool composes_in_lanes(const Problem& p, const NodeMap& map) {
-    if (map.nodes() == 1 || map.members(0).size() == 1 || !map.even()) return false;
+bool composes_in_lanes(const Problem& p, const Domains& map) {
+    if (map.count() == 1 || map.members(0).size() == 1 || !map.even()) return false;
     switch (p.operation) {
         // What reduces a part for each rank inside a node wherever it runs needs that they commute.
         case Operation::reduce:
@@ -23,7 +23,7 @@ bool composes_in_lanes(const Problem& p, const NodeMap& map) {
 }
 
 void Composition::in_lanes() {
-    for (int n = 0; n < map_.nodes(); ++n) members_.push_back(map_.members(n)[static_cast<std::size_t>(map_.local(whole_.rank))]);
+    for (int n = 0; n < map_.count(); ++n) members_.push_back(map_.members(n)[static_cast<std::size_t>(map_.local(whole_.rank))]);
     switch (whole_.operation) {
         case Operation::bcast: bcast_in_lanes(); break;
         case Operation::reduce: reduce_in_lanes(); break;
@@ -86,7 +86,7 @@ void Composition::allgather_in_lanes() {
     between(lane, input(), output());
     together();
     in_node(blocks_of_node(Operation::allgatherv, here()), 0, input(), output());
-    for (int n = 0; n < map_.nodes(); ++n)
+    for (int n = 0; n < map_.count(); ++n)
         if (n != here())
             in_node(blocks_of_node(Operation::allgatherv, n), 0, output(lane.block(n).offset), output());
 }
@@ -94,12 +94,12 @@ void Composition::allgather_in_lanes() {
 void Composition::alltoall_in_lanes() {
     const std::size_t bytes = whole_.bytes * static_cast<std::size_t>(node_->size());
     const auto of_node = [&](int n) { return static_cast<std::size_t>(n) * bytes; };
-    const Address came = reserve(of_node(map_.nodes()));
+    const Address came = reserve(of_node(map_.count()));
     const Problem inside = vector_problem(Operation::alltoall, whole_.bytes);
     between(vector_problem(Operation::alltoall, bytes), input(), came);
     together();
     in_node(inside, 0, input(of_node(here())), output(of_node(here())));
-    for (int n = 0; n < map_.nodes(); ++n)
+    for (int n = 0; n < map_.count(); ++n)
         if (n != here()) in_node(inside, 0, came + of_node(n), output(of_node(n)));
 }
 
@@ -111,7 +111,7 @@ void Composition::reduce_scatter_in_lanes() {
         total += lane.blocks.back().bytes;
     }
     const Address sums = reserve(total);
-    for (int n = 0; n < map_.nodes(); ++n)
+    for (int n = 0; n < map_.count(); ++n)
         in_node(blocks_of_node(Operation::reduce_scatter, n), 0, input(), sums + lane.block(n).offset);
     between(lane, sums, output());
 }

@@ -5,11 +5,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <map>
 #include <mutex>
 
 namespace fanlight {
+
+namespace {
+
+std::atomic<std::size_t> entries{0};
+
+}  // namespace
 
 ProcessWatch::ProcessWatch(pid_t pid) : pid_(pid) {
     if (pid <= 0) return;
@@ -38,14 +45,16 @@ std::shared_ptr<ProcessWatch> ProcessWatch::of(pid_t pid) {
     static auto& mutex = *new std::mutex;
     static auto& known = *new std::map<pid_t, std::weak_ptr<ProcessWatch>>;
     const std::lock_guard lock(mutex);
-    std::weak_ptr<ProcessWatch>& entry = known[pid];
-    // One that has ended is opened again: the id may belong to a new process by now.
-    std::shared_ptr<ProcessWatch> watch = entry.lock();
-    if (!watch || watch->ended()) {
-        watch.reset(new ProcessWatch(pid));
-        entry = watch;
-    }
+    if (const auto it = known.find(pid); it != known.end())
+        // One that has ended is opened again: the id may belong to a new process by now.
+        if (auto watch = it->second.lock(); watch && !watch->ended()) return watch;
+    std::erase_if(known, [](const auto& one) { return one.second.expired(); });
+    std::shared_ptr<ProcessWatch> watch(new ProcessWatch(pid));
+    known[pid] = watch;
+    entries = known.size();
     return watch;
 }
+
+std::size_t ProcessWatch::kept() { return entries; }
 
 }  // namespace fanlight

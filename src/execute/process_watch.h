@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <memory>
 
 namespace fanlight {
@@ -13,6 +14,8 @@ public:
     // Watches are shared by all that ask for the same process: a communicator costs no
     // descriptors of its own.  A pid of 0 or less (another pid namespace) is never ended.
     static std::shared_ptr<ProcessWatch> of(pid_t);
+    // How many are known: those that somebody watches, and what has gone since the last new one.
+    static std::size_t kept();
 
     ProcessWatch(const ProcessWatch&) = delete;
     ProcessWatch& operator=(const ProcessWatch&) = delete;

@@ -32,6 +32,12 @@ struct Run {
     bool out_of_step = false;  // so it was finished; its result is worth nothing
     int waits_for = -1;  // the member that it looked at last, in vain
 
+    // What may throw, while nobody else knows of the run: later it is advanced where nobody listens.
+    void reserve(const Plan& plan) {
+        for (const Plan::Part& part : plan.parts)
+            if (scratch_.size() < part.schedule.scratch_bytes) scratch_.resize(part.schedule.scratch_bytes);
+    }
+
 private:
     friend class Group;
 

@@ -15,7 +15,7 @@
 
 namespace fanlight {
 
-struct Operands {
+struct CombinerCall {
     const Combiner* combiner;
     void operator()(const std::byte* left, const std::byte* right, std::byte* into, std::size_t bytes) const {
         combiner->apply(left, right, into, bytes, combiner->context);
@@ -104,7 +104,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
     const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
     const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
-    const Operands apply{combiner};
+    const CombinerCall apply{combiner};
 
     for (; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];

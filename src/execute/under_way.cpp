@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace fanlight {
 
@@ -25,6 +26,22 @@ UnderWay::~UnderWay() {
     if (helper_.joinable()) helper_.join();
 }
 
+bool UnderWay::has_helper() {
+    const std::scoped_lock lock(mutex_);
+    if (helper_.joinable()) return true;
+    // Signals are the program's own threads'.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        helper_ = std::thread([this] { help(); });
+    } catch (const std::system_error&) {
+        // The process may have no more of them.
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return helper_.joinable();
+}
+
 void UnderWay::start(Group& group, Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     take(group, run, [&] { group.start(run, plan, input, output, combiner); });
 }
@@ -42,14 +59,6 @@ void UnderWay::take(Group& group, Run& run, Begin&& begin) {
         if (!group.advance()) return;
         if (std::ranges::find(groups_, &group) == groups_.end()) groups_.push_back(&group);
         busy_ = true;
-        if (!helper_.joinable()) {
-            // Signals are the program's own threads'.
-            sigset_t all, before;
-            sigfillset(&all);
-            pthread_sigmask(SIG_SETMASK, &all, &before);
-            helper_ = std::thread([this] { help(); });
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        }
     }
     if (asleep_) {
         asleep_ = false;

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,11 +24,21 @@ public:
     UnderWay(const UnderWay&) = delete;
     UnderWay& operator=(const UnderWay&) = delete;
 
+    // Starts the thread if it does not run yet: before the first operation, while all ranks can still
+    // agree to do without.  False: none could be had.
+    bool has_helper();
+
     // As Group::start, and what can be done at once is done.  Group, plan and buffers live until
     // poll() has returned the run.
     void start(Group&, Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
     // The same for one that Group::begin has begun.
     void adopt(Group&, Run&);
+
+    // As Group::out_of_step.
+    [[noreturn]] void out_of_step(Group& group, const std::string& message) {
+        const std::scoped_lock lock(mutex_);
+        group.out_of_step(message);
+    }
 
     // Advances all; returns one that is finished and forgets it, or null.  Null also where
     // another thread is at it.

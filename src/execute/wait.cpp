@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
@@ -19,13 +20,19 @@ namespace {
 constexpr std::int64_t microsecond = 1'000, millisecond = 1'000'000, second = 1'000'000'000;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-// Longer than most waits of ranks in step; about what two switches of contexts cost.
-constexpr std::int64_t spin_for = 20 * microsecond;
+// Longer than most waits of ranks in step.
+constexpr std::int64_t spin_for = 4 * microsecond;
+// A poll takes a tenth to half a microsecond, in which the flag that is waited for may come.
+constexpr std::int64_t spin_between_polls = microsecond / 2;
+// Oversubscribed ranks in step wait for so many yields.
+constexpr unsigned yields_first = 16;
+// Whoever has the MPI library do something soon does so again: who found it out polls on, and the
+// longer the surer it is; that a poll found something may be a wrong guess.
+constexpr int most_polls_on = 128;
 constexpr std::int64_t look_every = 200 * millisecond;
 // With a core for each rank, a rank that yields to some other program may not get its core back
 // for milliseconds, and all its peers wait for it; so it keeps it for that long itself.
 constexpr std::int64_t keep_core_for = millisecond;
-constexpr unsigned rounds_of_pauses = 128;
 // Between finding that the peer has ended and giving up, ready() is looked at again: what the
 // peer did before its end has reached us by then.
 constexpr std::int64_t confirm_after = 10 * millisecond;
@@ -54,7 +61,7 @@ unsigned spins_in(std::int64_t ns, void (*pause)()) {
         }
         return std::max<std::int64_t>(best, 1);
     }();
-    return static_cast<unsigned>(std::clamp<std::int64_t>(ns * 100 / hundred, 100, 10'000));
+    return static_cast<unsigned>(std::clamp<std::int64_t>(ns * 100 / hundred, 4, 10'000));
 }
 
 WaitPolicy policy_from(const std::string& text) {
@@ -82,13 +89,10 @@ Waiter::Waiter(int ranks_on_node, Hooks hooks, int cores)
       ranks_on_node_(ranks_on_node),
       cores_(cores > 0 ? cores : usable_cores()) {
     oversubscribed_ = ranks_on_node_ > cores_;
-    // The clock costs some 30 ns, which ranks that are short of cores feel.  But a yield may take
-    // milliseconds, if another program computes: who has waited for long looks every time.
-    rounds_per_look_ = oversubscribed_ ? 4 : 1;
-    progress_every_ns_ = (oversubscribed_ ? 200 : 50) * microsecond;
     yield_after_ns_ = oversubscribed_ ? 0 : keep_core_for;
     sleep_after_ns_ = oversubscribed_ ? 5 * millisecond : second;
     spins_ = oversubscribed_ ? 0 : spins_in(spin_for, pause);
+    spins_between_polls_ = spins_in(spin_between_polls, pause);
     switch (policy_) {
         case WaitPolicy::automatic:
             break;
@@ -108,6 +112,8 @@ Waiter::Waiter(int ranks_on_node, Hooks hooks, int cores)
             sleep_after_ns_ = 50 * microsecond;
             break;
     }
+    spins_left_ = spins_before_poll * spins_;
+    if (yield_after_ns_ == 0) yields_ahead_ = yields_first;
 }
 
 Waiter::~Waiter() = default;
@@ -134,34 +140,61 @@ void Waiter::watch(std::span<const pid_t> pids, int own_rank) {
                                                                   : ProcessWatch::of(pids[r]));
 }
 
+void Waiter::share_cores(std::uint64_t* first, std::size_t stride) {
+    cores_of_members_ = reinterpret_cast<std::byte*>(first);
+    stride_ = stride;
+}
+
+// As both have said when they last waited for long.  Where it is no longer so, a yield in vain
+// costs little.
+bool Waiter::peer_is_on_this_core(int peer) {
+    const int cpu = cores_of_members_ ? ::sched_getcpu() : -1;
+    if (cpu < 0) return false;
+    const auto core_of = [this](int rank) {
+        return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(cores_of_members_ + static_cast<std::size_t>(rank) * stride_));
+    };
+    const std::uint64_t here = static_cast<std::uint64_t>(cpu) + 1;
+    if (core_of(rank_).load(std::memory_order_relaxed) != here) core_of(rank_).store(here, std::memory_order_relaxed);
+    return peer >= 0 && peer != rank_ && core_of(peer).load(std::memory_order_relaxed) == here;
+}
+
 void Waiter::relax(State& s, int peer, const char* what) {
-    if (s.sleep_ns > 0) {
-        sleep_for(s.sleep_ns);
-    } else {
-        if (s.yields) ::sched_yield();
-        else pause();
-        if (++s.rounds % (s.yields ? rounds_per_look_ : rounds_of_pauses) != 0) return;
+    if (s.rounds++ < yields_ahead_ && yields_left_ > 0) {
+        --yields_left_;
+        ::sched_yield();
+        return;
     }
+    yields_left_ = yields_before_poll;
+    const Polled polled = hooks_.progress ? hooks_.progress() : Polled{};
     const std::int64_t now = clock_ns();
     if (s.started_ns == 0) {
         s.started_ns = now;
-        s.next_progress_ns = now + progress_every_ns_;
         s.next_look_ns = now + look_every;
         const double wait = config().waiting_report;
         s.next_report_ns = wait > 0 && wait < 1e9 ? now + static_cast<std::int64_t>(wait * 1e9) : never;
-        return;
     }
-    if (now >= s.next_progress_ns) {
-        s.next_progress_ns = now + progress_every_ns_;
-        if (hooks_.progress) hooks_.progress();
+    if (polled.worked) {
+        s.worked_ns = now;
+        s.polls_on = s.polls_on_next = std::min(2 * s.polls_on_next, most_polls_on);
     }
     if (now >= s.next_look_ns) look(s, peer, what, now);
     if (now >= s.next_report_ns) report(s, peer, what, now);
-    // A sleep is a small part of what has been waited already, and so is what it may add.
-    const std::int64_t waited = now - s.started_ns;
-    s.yields = yields_ && waited >= yield_after_ns_;
-    if (waited >= sleep_after_ns_)
-        s.sleep_ns = std::clamp<std::int64_t>(waited / 64, 50 * microsecond, millisecond);
+
+    s.spins = 0;
+    if (s.polls_on > 0) {
+        --s.polls_on;
+        return;
+    }
+    s.polls_on_next = std::max(s.polls_on_next / 2, 1);
+    const std::int64_t quiet = now - std::max(s.started_ns, s.worked_ns);
+    if (!yields_ || !(now - s.started_ns >= yield_after_ns_ || peer_is_on_this_core(peer))) {
+        s.spins = spins_between_polls_;
+    } else if (quiet >= sleep_after_ns_ && !polled.awake) {
+        // A small part of the time in which nobody has wanted anything, and so is what it may add.
+        sleep_for(std::clamp<std::int64_t>(quiet / 64, 50 * microsecond, millisecond));
+    } else if (!polled.yielded) {
+        ::sched_yield();
+    }
 }
 
 int Waiter::find_ended(int peer) const {

@@ -1,19 +1,25 @@
-// The one wait function of the library: spin, pause, yield, sleep.
+// The one wait function of the library: spin, poll, yield, sleep.
 //
 // How long each stage lasts follows from the cores that this process may really use, shared
-// among the ranks of the node: an oversubscribed rank must not spin.  Now and then a waiting
-// rank lets MPI make progress (it may owe its peer the other half of a large send), looks
-// whether the peers that it waits for are alive, and reports after a while who waits for whom.
+// among the ranks of the node: an oversubscribed rank must not spin, nor one whose peer is on the
+// very same core.  From a few microseconds on a waiting rank polls the MPI library once in a
+// microsecond, and once for each yield: it may owe a peer the other half of a send, or its part in
+// a one-sided operation, and the MPI libraries move these in fragments, each of which takes a poll.
+// While a poll finds something to do the next one follows at once.  The rank also checks whether
+// the peers that it waits for are alive, and reports after a while who waits for whom.
 #pragma once
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "execute/polled.h"
 
 namespace fanlight {
 
@@ -25,7 +31,7 @@ class Waiter {
 public:
     struct Hooks {
         // Lets the MPI library progress; may be empty.
-        std::function<void()> progress;
+        std::function<Polled()> progress;
         // A member died: must not return (the preload aborts the job).  Empty: message, abort().
         std::function<void(const std::string& message)> dead;
         // A line for the user; empty: standard error.
@@ -44,15 +50,24 @@ public:
     // operation and algorithm for the report.
     template <class Ready>
     void operator()(int peer, const char* what, Ready&& ready) {
-        for (unsigned i = 0; i < spins_; ++i) {
-            if (ready()) return;
-            pause();
-        }
         if (ready()) return;
+        // Many short waits are as long as a long one to who waits for a poll.
+        const unsigned spins = std::min(spins_, spins_left_);
+        for (unsigned i = 1; i <= spins; ++i) {
+            pause();
+            if (ready()) {
+                spins_left_ -= i;
+                return;
+            }
+        }
+        spins_left_ = spins_before_poll * spins_;
         State state;
-        state.yields = yields_ && yield_after_ns_ == 0;
         do {
             relax(state, peer, what);
+            for (unsigned i = 0; i < state.spins; ++i) {
+                if (ready()) return;
+                pause();
+            }
         } while (!ready());
     }
 
@@ -60,6 +75,10 @@ public:
     // counts as dead: give 0 for a member in another pid namespace (topology/cores.h), which is
     // then not watched.
     void watch(std::span<const pid_t> pids, int own_rank);
+
+    // Where each member says on which core it waits: words that all map, `stride` bytes apart, the
+    // first of them rank 0's.  After watch().
+    void share_cores(std::uint64_t* first, std::size_t stride);
 
     // What the owner looks at as well, as seldom as whether the members live; may throw.
     void also_look(std::function<void()> look) { also_look_ = std::move(look); }
@@ -70,10 +89,11 @@ public:
 private:
     struct State {
         unsigned rounds = 0;
-        bool yields = false;           // further than spinning
-        std::int64_t started_ns = 0;   // 0: the clock has not been looked at yet
-        std::int64_t sleep_ns = 0;     // 0: not that far yet
-        std::int64_t next_progress_ns = 0;
+        unsigned spins = 0;            // before the next round
+        std::int64_t started_ns = 0;   // 0: the clock has not been read yet
+        std::int64_t worked_ns = 0;    // when a poll last found something to do
+        int polls_on = 0;              // polls that follow without a yield
+        int polls_on_next = 1;         // how many, when one of these finds something too
         std::int64_t next_look_ns = 0;
         std::int64_t next_report_ns = 0;
         int ended = -1;                // a member that was found to have ended
@@ -87,6 +107,7 @@ private:
 #endif
     }
     void relax(State&, int peer, const char* what);
+    bool peer_is_on_this_core(int peer);
     void look(State&, int peer, const char* what, std::int64_t now_ns);
     void report(State&, int peer, const char* what, std::int64_t now_ns);
     int find_ended(int peer) const;
@@ -94,9 +115,11 @@ private:
 
     Hooks hooks_;
     std::function<void()> also_look_;
-    unsigned spins_ = 0;
-    unsigned rounds_per_look_ = 1;           // the clock is looked at every so many rounds
-    std::int64_t progress_every_ns_ = 0;
+    // How many waits' spins, or yields, come before a poll; within one wait it comes earlier.
+    static constexpr unsigned spins_before_poll = 16, yields_before_poll = 128;
+    unsigned spins_ = 0, spins_left_ = 0;    // before the first poll
+    unsigned spins_between_polls_ = 0;
+    unsigned yields_ahead_ = 0, yields_left_ = yields_before_poll;  // the same for yields
     std::int64_t yield_after_ns_ = 0;
     std::int64_t sleep_after_ns_ = 0;
     bool yields_ = true;                     // ever
@@ -104,6 +127,8 @@ private:
     WaitPolicy policy_ = WaitPolicy::automatic;
     int ranks_on_node_, cores_;
     int rank_ = 0;
+    std::byte* cores_of_members_ = nullptr;
+    std::size_t stride_ = 0;
     std::vector<std::shared_ptr<ProcessWatch>> members_;  // the own rank's is null
 };
 

@@ -31,6 +31,7 @@ Handles& handles() {
 }
 
 Entry* find(fanlight_handle handle) {
+    if (handle == FANLIGHT_HANDLE_NULL) return nullptr;
     const std::uint32_t index = static_cast<std::uint32_t>(handle) - 1;
     Handles& h = handles();
     const std::scoped_lock lock(h.mutex);

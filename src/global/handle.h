@@ -9,7 +9,7 @@
 
 namespace fanlight::global {
 
-// segment: what must be flushed for remote completion; -1: nothing.  A null request is complete.
+// segment: what must be flushed for remote completion; -1: nothing.
 fanlight_handle new_handle(MPI_Request request, std::int32_t segment, int unit);
 
 // At the end of the program's use.

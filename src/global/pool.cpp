@@ -3,9 +3,8 @@
 namespace fanlight::global {
 
 std::optional<std::uint64_t> Pool::take(std::size_t bytes) {
-    constexpr std::size_t line = 128;
     if (bytes > SIZE_MAX / 2) return std::nullopt;
-    bytes = bytes == 0 ? line : (bytes + line - 1) / line * line;
+    bytes = bytes == 0 ? piece_ : (bytes + piece_ - 1) / piece_ * piece_;
     const std::scoped_lock lock(mutex_);
     for (auto it = free_.begin(); it != free_.end(); ++it) {
         if (it->second < bytes) continue;

@@ -12,13 +12,15 @@ namespace fanlight::global {
 // First fit, neighbours joined when freed.  Offsets, not addresses: it touches no memory.
 class Pool {
 public:
-    explicit Pool(std::size_t bytes) { free_[0] = bytes; }
+    // Pieces are multiples of `piece`.
+    Pool(std::size_t bytes, std::size_t piece) : piece_(piece) { free_[0] = bytes; }
 
     std::optional<std::uint64_t> take(std::size_t bytes);
     bool give(std::uint64_t offset);  // false: not the start of a piece that was taken
     bool empty() const { return taken_.empty(); }
 
 private:
+    const std::size_t piece_;
     std::map<std::uint64_t, std::size_t> free_, taken_;  // start -> bytes
     std::mutex mutex_;
 };

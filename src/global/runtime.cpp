@@ -1,11 +1,13 @@
 #include "global/runtime.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <mutex>
 
+#include "collective/library_progress.h"
 #include "config/config.h"
 #include "global/handle.h"
 #include "global/local.h"
@@ -16,18 +18,35 @@
 
 namespace fanlight::global {
 
-Runtime runtime;
+Runtime& runtime = *new Runtime;
 
 fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "not initialised: fanlight_init, or dart_init, comes first, and nothing comes after the exit"); }
 
-// A test of a receive that nobody answers looks at everything that the MPI library has under
-// way (src/collective/quiet.cpp says why not a probe).
-void let_progress() {
-    static std::mutex mutex;
-    const std::unique_lock lock(mutex, std::try_to_lock);
-    if (!lock || runtime.progress == MPI_REQUEST_NULL) return;
-    int flag = 0;
-    MPI_Test(&runtime.progress, &flag, MPI_STATUS_IGNORE);
+namespace {
+LibraryProgress& library_progress() {
+    static LibraryProgress& p = *[] {
+        char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+        int length = 0;
+        MPI_Get_library_version(version, &length);
+        return new LibraryProgress(version, [](const char* symbol) { return dlsym(RTLD_DEFAULT, symbol); });
+    }();
+    return p;
+}
+}  // namespace
+
+// Other units may want something of this one's windows at any time: it does not sleep.
+Polled let_progress() {
+    Polled result;
+    static std::atomic_flag busy = ATOMIC_FLAG_INIT;
+    if (runtime.progress != MPI_REQUEST_NULL && !busy.test_and_set(std::memory_order_acquire)) {
+        result = library_progress().poll([] {
+            int flag = 0;
+            MPI_Test(&runtime.progress, &flag, MPI_STATUS_IGNORE);
+        });
+        busy.clear(std::memory_order_release);
+    }
+    result.awake = true;
+    return result;
 }
 
 namespace {
@@ -125,16 +144,6 @@ fanlight_code start() {
     return all ? open_local_memory(*all) : error;
 }
 
-// What the program left is freed by rising number: units that share several segments or teams
-// meet in the same order.
-template <class T, class Free>
-void free_all(const Table<T>& table, Free&& act) {
-    std::vector<T*> left;
-    table.each([&](T* thing) { left.push_back(thing); });
-    std::ranges::sort(left, {}, [](const T* thing) { return thing->id; });
-    for (T* thing : left) act(thing);
-}
-
 }  // namespace
 }  // namespace fanlight::global
 
@@ -155,18 +164,9 @@ fanlight_code fanlight_exit() {
     if (!is_up()) return not_up();
     if (--runtime.users > 0) return FANLIGHT_OK;
     free_handles();
-    free_all(segments, [](Segment* s) {
-        if (s->team->notifications == s) return;
-        MPI_Barrier(s->team->comm);
-        release(s);
-    });
     close_local_memory();
-    free_all(teams, [](Team* team) {
-        if (team->id != FANLIGHT_TEAM_ALL) free_team(*team);
-    });
-    Team* const all = teams.find(FANLIGHT_TEAM_ALL);
-    MPI_Barrier(all->comm);
-    free_team(*all);
+    // That of all, whose number is the least, after the others.
+    for (auto left = teams.all(); !left.empty(); left.pop_back()) free_team(*left.back());
     MPI_Cancel(&runtime.progress);
     MPI_Wait(&runtime.progress, MPI_STATUS_IGNORE);
     MPI_Comm_free(&runtime.progress_comm);

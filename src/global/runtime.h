@@ -1,6 +1,7 @@
 // What a process has once: the team of all units, where each of them runs, how to wait.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -26,14 +27,24 @@ struct Runtime {
     int units_on_host = 1;      // that share its cores
     int cores = 1;              // which they may really use
     std::optional<Waiter> waiter;
+    std::atomic<bool> windows = false;  // other units reach memory of this one by MPI
 };
 
-extern Runtime runtime;
+// Never destroyed: static objects of the program may use it when they are.
+extern Runtime& runtime;
 
 inline bool is_up() { return runtime.users > 0; }
 fanlight_code not_up();
 // Lets the MPI library progress on all that it has under way.
-void let_progress();
+Polled let_progress();
+
+// A unit that waits by reading its own memory, and calls nothing else, must not keep the others from
+// theirs: MPI moves one-sided operations while their target is in MPI.
+inline void progress_now_and_then() {
+    if (!runtime.windows.load(std::memory_order_relaxed)) [[likely]] return;
+    static constinit thread_local unsigned reads [[gnu::tls_model("initial-exec")]] = 0;
+    if (++reads % 64 == 0) let_progress();
+}
 Waiter::Hooks waiting_hooks();
 
 // Waits until ready(); `unit` of FANLIGHT_TEAM_ALL is the one waited for.

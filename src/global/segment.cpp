@@ -1,6 +1,7 @@
 #include "global/segment.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -45,8 +46,10 @@ void publish(std::int32_t id, const fanlight_segment* s) {
 Segment* kept(Segment* s, fanlight_code error) {
     if (error == FANLIGHT_OK) {
         segments.put(s);
+        s->team->segments.push_back(s);
         s->published = {s->id, s->units, s->parts.data()};
-        publish(s->id, &s->published);
+        // The program's own copies would let no window progress.
+        if (!runtime.windows) publish(s->id, &s->published);
         return s;
     }
     segments.withdraw(s->id);
@@ -59,7 +62,7 @@ Segment* kept(Segment* s, fanlight_code error) {
 constexpr std::size_t own_from = 65536;
 
 // Makes the node's parts and maps them.  All units of the team succeed, or none.
-fanlight_code map_parts(Segment& s, std::size_t reserved) {
+fanlight_code map_parts(Segment& s, std::size_t reserved, fanlight::Segment::Pages pages) {
     Team& team = *s.team;
     const auto size = static_cast<std::size_t>(team.size), own = static_cast<std::size_t>(team.unit);
     std::vector<std::size_t> here;  // this node's units
@@ -73,9 +76,9 @@ fanlight_code map_parts(Segment& s, std::size_t reserved) {
     std::error_code problem;
     s.memory.resize(one_piece ? 1 : here.size());
     if (!one_piece || here[0] == own) {
-        fanlight::Segment& mine = s.memory[one_piece ? 0 : static_cast<std::size_t>(team.node_rank[own])];
+        fanlight::Segment& mine = s.own_memory();
         mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem,
-                                         fanlight::Segment::Pages::huge);
+                                         one_piece ? fanlight::Segment::Pages::ordinary : pages);
         mine.name().copy(names[own].text, sizeof(Name) - 1);
     }
     if (one_piece && team.one_node)
@@ -96,6 +99,7 @@ fanlight_code map_parts(Segment& s, std::size_t reserved) {
 }
 
 fanlight_code open_window(Segment& s, void* address, std::size_t bytes) {
+    if (s.team->size > 1) runtime.windows = true;
     int error = MPI_Win_create(address, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, s.team->comm, &s.window);
     if (error == MPI_SUCCESS) error = open(s.window);
     return mpi_code(error, "MPI_Win_create");
@@ -103,12 +107,13 @@ fanlight_code open_window(Segment& s, void* address, std::size_t bytes) {
 
 }  // namespace
 
-Segment* allocate(Team& team, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code& error) {
+Segment* allocate(Team& team, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code& error,
+                  fanlight::Segment::Pages pages) {
     Segment* const s = empty_segment(team, id);
     const std::size_t unit = std::max(alignment, line);
     const std::size_t reserved = (std::max<std::size_t>(bytes, 1) + unit - 1) / unit * unit;
     s->parts.assign(s->units, {nullptr, bytes});
-    error = map_parts(*s, reserved);
+    error = map_parts(*s, reserved, pages);
     s->direct = team.one_node;
     if (error == FANLIGHT_OK && !team.one_node) error = open_window(*s, own_part(*s).address, reserved);
     return kept(s, error);
@@ -134,14 +139,40 @@ void release_allocated(Segment* s) {
 void release(Segment* s) {
     publish(s->id, nullptr);
     segments.take(s);
+    std::erase(s->team->segments, s);
+    s->team->numbers.withdraw(s->number, s);
     close(s->window);
     delete s;
 }
 
+fanlight_code give_back(Segment* s) {
+    const int code = MPI_Win_flush_all(s->window);
+    publish(s->id, nullptr);
+    s->units = 0;
+    --s->team->allocations;
+    return mpi_code(code, "MPI_Win_flush_all");
+}
+
+namespace {
+
+// A program that registers memory and gives it back again and again keeps few windows.
+void release_given_back(Team& team) {
+    std::vector<Segment*> all;
+    std::ranges::copy_if(team.segments, std::back_inserter(all), &Segment::registered);
+    if (all.empty()) return;
+    std::vector<unsigned char> given;
+    for (const Segment* s : all) given.push_back(s->units == 0);
+    MPI_Allreduce(MPI_IN_PLACE, given.data(), static_cast<int>(given.size()), MPI_UNSIGNED_CHAR, MPI_MIN, team.comm);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (given[i]) release(all[i]);
+}
+
+}  // namespace
+
 fanlight_code explain(fanlight_pointer p, std::size_t bytes) {
     if (!is_up()) return not_up();
     const Segment* const s = segments.find(p.segment);
-    if (!s) return fail(FANLIGHT_ERR_SEGMENT, "segment %d has been freed, or never was", p.segment);
+    if (!s || s->units == 0) return fail(FANLIGHT_ERR_SEGMENT, "segment %d has been freed, or never was", p.segment);
     if (p.unit < 0 || p.unit >= s->team->size)
         return fail(FANLIGHT_ERR_UNIT, "unit %d is not in the segment's team, which has %d units", p.unit,
                     s->team->size);
@@ -163,14 +194,29 @@ fanlight_code begin(fanlight_team id, fanlight_code own, std::int64_t value, Tea
     team = find_team(id, error);
     if (!team) return error;
     agreed = agree_on_segment(team->comm, own, value);
-    if (agreed.code == FANLIGHT_OK && !agreed.same) {
-        segments.withdraw(agreed.segment);
-        return fail(FANLIGHT_ERR_ARGUMENT, "the units want different numbers of bytes, or alignments");
-    }
     return agreed.code;
 }
 
+fanlight_code begun(Team& team, const Agreement& agreed, std::size_t bytes, std::size_t alignment,
+                    fanlight_pointer* pointer) {
+    fanlight_code error = FANLIGHT_OK;
+    if (!allocate(team, agreed.segment, bytes, alignment, error)) return error;
+    ++team.allocations;
+    *pointer = {0, agreed.segment, 0};
+    return FANLIGHT_OK;
+}
+
 }  // namespace
+
+fanlight_code fanlight::global::allocate_greatest(fanlight_team id, std::size_t bytes, fanlight_pointer* pointer) {
+    fanlight_code error = FANLIGHT_OK;
+    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "no place for the pointer");
+    if (bytes > PTRDIFF_MAX) error = fail(FANLIGHT_ERR_MEMORY, "%zu bytes are too many", bytes);
+    Team* team = nullptr;
+    Agreement agreed;
+    if ((error = begin(id, error, static_cast<std::int64_t>(bytes), team, agreed))) return error;
+    return begun(*team, agreed, static_cast<std::size_t>(agreed.greatest), 0, pointer);
+}
 
 fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment, fanlight_pointer* pointer) {
     fanlight_code error = FANLIGHT_OK;
@@ -184,10 +230,11 @@ fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment
     Team* team = nullptr;
     Agreement agreed;
     if ((error = begin(id, error, static_cast<std::int64_t>(wanted), team, agreed))) return error;
-    if (!allocate(*team, agreed.segment, bytes, alignment, error)) return error;
-    ++team->allocations;
-    *pointer = {0, agreed.segment, 0};
-    return FANLIGHT_OK;
+    if (!agreed.same) {
+        segments.withdraw(agreed.segment);
+        return fail(FANLIGHT_ERR_ARGUMENT, "the units want different numbers of bytes, or alignments");
+    }
+    return begun(*team, agreed, bytes, alignment, pointer);
 }
 
 fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, fanlight_pointer* pointer) {
@@ -197,6 +244,7 @@ fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, f
     Team* team = nullptr;
     Agreement agreed;
     if ((error = begin(id, error, 0, team, agreed))) return error;
+    release_given_back(*team);
     if (!attach(*team, agreed.segment, address, bytes, error)) return error;
     ++team->allocations;
     *pointer = {0, agreed.segment, 0};
@@ -206,7 +254,7 @@ fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, f
 fanlight_code fanlight_free(fanlight_pointer pointer) {
     if (!is_up()) return not_up();
     Segment* const s = segments.find(pointer.segment);
-    if (!s) return explain(pointer, 0);
+    if (!s || s->units == 0) return explain(pointer, 0);
     if (s->own) return fail(FANLIGHT_ERR_SEGMENT, "segment %d was not allocated by the program", pointer.segment);
     if (const fanlight_code error = barrier(*s->team)) return error;
     release_allocated(s);

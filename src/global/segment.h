@@ -29,7 +29,7 @@ struct Lock {
 // not an MPI_Win_allocate_shared: that takes Open MPI 46 ms where this takes a fraction of one.
 struct Segment {
     std::int32_t id = -1;
-    std::uint32_t units = 0;
+    std::uint32_t units = 0;  // 0: this unit has given it back, and not yet all have
     std::vector<Part> parts;
     Team* team = nullptr;
     std::vector<fanlight::Segment> memory;  // the node's parts; none: registered memory
@@ -40,17 +40,29 @@ struct Segment {
     bool direct = false;
     bool own = false;               // Fanlight's, not the program's to free
     std::uint16_t flags = 0;        // DART's
+    std::int16_t number = 0;        // DART's, in the team; 0: none
     std::unique_ptr<Lock> lock;     // null: no lock's
     fanlight_segment published{};   // what the programs' own checks look at (global_inline.h)
     bool registered() const { return memory.empty(); }
+    // This unit's part's, which may be the whole node's.
+    fanlight::Segment& own_memory() {
+        return memory[memory.size() == 1 ? 0 : static_cast<std::size_t>(team->node_rank[static_cast<std::size_t>(team->unit)])];
+    }
 };
 
 inline constinit Table<Segment> segments;
 
-Segment* allocate(Team&, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code&);
+// `pages`: of parts that units make themselves.
+Segment* allocate(Team&, std::int32_t id, std::size_t bytes, std::size_t alignment, fanlight_code&,
+                  fanlight::Segment::Pages pages = fanlight::Segment::Pages::huge);
 Segment* attach(Team&, std::int32_t id, void* address, std::size_t bytes, fanlight_code&);
 void release(Segment*);
 void release_allocated(Segment*);  // that counts among its team's allocations
+// Registered memory, by this unit alone: the window is freed when all units have given it back, at
+// the team's next registration or its end.
+fanlight_code give_back(Segment*);
+// As fanlight_allocate, but units may want different numbers of bytes, and all get the greatest.
+fanlight_code allocate_greatest(fanlight_team, std::size_t bytes, fanlight_pointer*);
 // Null where there is no such lock.
 Segment* segment_of(fanlight_lock);
 
@@ -65,14 +77,17 @@ struct Target {
 };
 [[gnu::cold]] fanlight_code explain(fanlight_pointer, std::size_t bytes);
 
-// Checks that these bytes are there.
+// Checks that these bytes are there; false where they are not.
+inline bool reaches(Segment* s, int unit, std::uint64_t offset, std::size_t bytes, Target& target) {
+    if (!s || static_cast<std::uint32_t>(unit) >= s->units) [[unlikely]] return false;
+    const Part& part = s->parts[static_cast<std::size_t>(unit)];
+    if (offset > part.bytes || bytes > part.bytes - offset) [[unlikely]] return false;
+    target = {s, &part, unit, offset};
+    return true;
+}
 inline fanlight_code resolve(fanlight_pointer p, std::size_t bytes, Target& target) {
-    Segment* const s = segments.find(p.segment);
-    if (!s || static_cast<std::uint32_t>(p.unit) >= s->units) [[unlikely]] return explain(p, bytes);
-    const Part& part = s->parts[static_cast<std::size_t>(p.unit)];
-    if (p.offset > part.bytes || bytes > part.bytes - p.offset) [[unlikely]] return explain(p, bytes);
-    target = {s, &part, p.unit, p.offset};
-    return FANLIGHT_OK;
+    if (reaches(segments.find(p.segment), p.unit, p.offset, bytes, target)) [[likely]] return FANLIGHT_OK;
+    return explain(p, bytes);
 }
 
 }  // namespace fanlight::global

@@ -5,9 +5,11 @@
 // has been freed does not soon mean something else.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 namespace fanlight::global {
 
@@ -48,10 +50,13 @@ public:
         if (id > 0) proposed(id).store(false);
     }
 
-    template <class Do>
-    void each(Do&& act) const {
+    // By rising number: units that free several of them meet in the same order.
+    std::vector<T*> all() const {
+        std::vector<T*> result;
         for (const std::atomic<T*>& entry : entries_)
-            if (T* thing = entry.load(std::memory_order_acquire)) act(thing);
+            if (T* thing = entry.load(std::memory_order_acquire)) result.push_back(thing);
+        std::ranges::sort(result, {}, [](const T* thing) { return thing->id; });
+        return result;
     }
 
 private:

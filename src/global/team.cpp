@@ -41,6 +41,7 @@ Agreement agree(MPI_Comm comm, fanlight_code own, std::int64_t value, bool on_te
         if (own != FANLIGHT_OK) return withdraw(own);
         if (all[6]) return withdraw(anothers());
         if (all[7]) return withdraw(fail(FANLIGHT_ERR_MEMORY, "all %d numbers are in use", Table<Team>::slots));
+        agreed.greatest = all[4];
         agreed.same = all[4] == -all[5];
         if (all[0] == -all[1] && all[2] == -all[3]) return agreed;
         withdraw(FANLIGHT_OK);
@@ -105,12 +106,12 @@ Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_c
     return team;
 }
 
-fanlight_code free_team(Team& team) {
+void free_team(Team& team) {
+    MPI_Barrier(team.comm);
     teams.take(&team);
-    release(team.notifications);
+    while (!team.segments.empty()) release(team.segments.back());
     MPI_Comm_free(&team.comm);
     delete &team;
-    return FANLIGHT_OK;
 }
 
 }  // namespace fanlight::global
@@ -206,9 +207,9 @@ fanlight_code fanlight_team_free(fanlight_team* id) {
     if (!team) return error;
     if (team->allocations > 0)
         return fail(FANLIGHT_ERR_STATE, "team %d still has %d allocations", team->id, team->allocations);
-    MPI_Barrier(team->comm);
     *id = FANLIGHT_TEAM_NULL;
-    return free_team(*team);
+    free_team(*team);
+    return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_team_translate(fanlight_team from, int unit, fanlight_team to, int* result) {

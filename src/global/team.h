@@ -9,6 +9,7 @@
 #include "collective/mpi_header.h"
 #include "global/error.h"
 #include "global/node_group.h"
+#include "global/numbers.h"
 #include "global/table.h"
 
 namespace fanlight::global {
@@ -23,6 +24,8 @@ struct Team {
     std::vector<int> node_rank;  // among the team's units on this node; -1: on another node
     bool one_node = true;
     int allocations = 0;         // that the program has not freed yet
+    std::vector<Segment*> segments;  // in the order in which they were made, the same on all units
+    Numbers<Segment> numbers;        // DART's
 
     // Notifications: how many each unit has sent this one, in each unit's part of a segment that
     // the team always has.  Row `unit` of a part has one writer, that unit.  The part's first
@@ -43,13 +46,15 @@ Team* find_team(fanlight_team, fanlight_code& error);
 // Makes a Team of a communicator, which is then its own, with these numbers, which have been agreed
 // on.  Collective over it.
 Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_code& error);
-fanlight_code free_team(Team&);
+// With all segments that are left.  Collective.
+void free_team(Team&);
 
 // What all units of a team must agree on before they do something together: numbers that are free
-// for all (put() or withdraw() follows), whether all gave the same value, and whether one of them
-// cannot take part.
+// for all (put() or withdraw() follows), the greatest value that one gave and whether all gave the
+// same, and whether one of them cannot take part.
 struct Agreement {
     std::int32_t segment = -1, team = -1;
+    std::int64_t greatest = 0;
     bool same = true;
     fanlight_code code = FANLIGHT_OK;  // OK, this unit's own error, or that another one has one
 };

@@ -69,25 +69,11 @@ fanlight_code transfer(Direction direction, Completion completion, fanlight_poin
         else
             copy(static_cast<char*>(local), local_layout, t.address(), remote);
     }
-    if (completion == Completion::handle) *handle = new_handle(MPI_REQUEST_NULL, -1, t.unit);
+    if (completion == Completion::handle) *handle = FANLIGHT_HANDLE_NULL;
     return FANLIGHT_OK;
 }
 
 namespace {
-
-// As one load and one store where there are such: a reader sees the old value or the new one.
-inline void copy_short(void* to, const void* from, std::size_t bytes) {
-    switch (bytes) {
-        case 8:
-            std::memcpy(to, from, 8);
-            break;
-        case 4:
-            std::memcpy(to, from, 4);
-            break;
-        default:
-            std::memcpy(to, from, bytes);
-    }
-}
 
 fanlight_code contiguous(Direction direction, Completion completion, fanlight_pointer pointer, void* local,
                          std::size_t bytes, fanlight_handle* handle = nullptr) {
@@ -116,8 +102,7 @@ fanlight_code fanlight_put(fanlight_pointer to, const void* from, size_t bytes) 
     Target t;
     if (const fanlight_code error = resolve(to, bytes, t)) [[unlikely]] return error;
     if (t.direct() && from) [[likely]] {
-        std::atomic_thread_fence(std::memory_order_release);
-        copy_short(t.address(), from, bytes);
+        store(t, from, bytes);
         return FANLIGHT_OK;
     }
     return contiguous(Direction::put, Completion::blocking, to, const_cast<void*>(from), bytes);
@@ -127,8 +112,7 @@ fanlight_code fanlight_get(void* to, fanlight_pointer from, size_t bytes) {
     Target t;
     if (const fanlight_code error = resolve(from, bytes, t)) [[unlikely]] return error;
     if (t.direct() && to) [[likely]] {
-        copy_short(to, t.address(), bytes);
-        std::atomic_thread_fence(std::memory_order_acquire);
+        load(to, t, bytes);
         return FANLIGHT_OK;
     }
     return contiguous(Direction::get, Completion::blocking, from, to, bytes);

@@ -1,6 +1,7 @@
 #include "memory/segment.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -8,10 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <filesystem>
 #include <limits>
 #include <new>
 #include <string_view>
@@ -39,6 +43,7 @@ public:
         if (fd_ >= 0) ::close(fd_);
     }
     int fd() const { return fd_; }
+    int keep() { return std::exchange(fd_, -1); }
 
 private:
     int fd_;
@@ -46,12 +51,12 @@ private:
 
 std::error_code failed(int number) { return {number, std::generic_category()}; }
 
+std::string names_of_this_user() { return "/fanlight-" + std::to_string(::geteuid()) + "-"; }
+
 std::string name_of(std::uint64_t number) {
-    char text[64];
-    std::snprintf(text, sizeof text, "/fanlight-%lu-%016llx",
-                  static_cast<unsigned long>(::geteuid()),
-                  static_cast<unsigned long long>(number));
-    return text;
+    char text[32];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
+    return names_of_this_user() + text;
 }
 
 bool number_of(const std::string& name, std::uint64_t& number) {
@@ -76,12 +81,13 @@ int reserve_by_writing(int fd, off_t from, off_t to) {
     return 0;
 }
 
-int reserve(int fd, std::size_t bytes) {
-    // Beyond this limit the kernel would kill us by SIGXFSZ instead of returning an error.
+// Beyond this limit the kernel would kill us by SIGXFSZ instead of returning an error.
+bool beyond_limit(std::size_t bytes) {
     rlimit limit{};
-    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        bytes > limit.rlim_cur)
-        return EFBIG;
+    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+int reserve(int fd, std::size_t bytes) {
     const auto end = static_cast<off_t>(bytes);
     // A signal makes the kernel give back all that a call has reserved so far: chunks make
     // sure that a profiler's timer cannot hold it up for ever.
@@ -112,6 +118,29 @@ int make_object(std::uint64_t& number, std::string& name, std::error_code& error
         if (errno != EEXIST) return -1;
     }
     return -1;
+}
+
+// Whether it is this user's and its maker has ended: a maker holds a lock on it, which ends with the
+// process, in whatever pid namespace that is.
+bool is_left_behind(const std::string& name) {
+    const File file(::shm_open(name.c_str(), O_RDWR, 0));
+    struct stat facts{};
+    if (file.fd() < 0 || ::fstat(file.fd(), &facts) != 0 || facts.st_uid != ::geteuid()) return false;
+    // Between the making of one and its lock there is a moment.
+    constexpr std::time_t young = 60;
+    return std::time(nullptr) - facts.st_mtime > young && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Once in each process.
+void remove_those_of_the_dead() {
+    static std::atomic<pid_t> looked{0};
+    if (const pid_t here = ::getpid(); looked.exchange(here) == here) return;
+    const std::string ours = names_of_this_user();
+    std::error_code error;
+    for (std::filesystem::directory_iterator i("/dev/shm", error), end; !error && i != end; i.increment(error)) {
+        const std::string name = "/" + i->path().filename().string();
+        if (name.starts_with(ours) && is_left_behind(name)) ::shm_unlink(name.c_str());
+    }
 }
 
 // What is long is mapped where huge pages may lie, and the kernel asked for them where the owner wants
@@ -158,12 +187,15 @@ Segment& Segment::operator=(Segment&& other) noexcept {
     std::swap(mapped_, other.mapped_);
     std::swap(name_, other.name_);
     std::swap(owner_, other.owner_);
+    std::swap(later_, other.later_);
+    std::swap(lock_, other.lock_);
     return *this;
 }
 
 Segment::~Segment() {
     unlink();
     if (base_) ::munmap(base_, mapped_);
+    if (later_ >= 0) ::close(later_);
 }
 
 Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages) {
@@ -173,14 +205,20 @@ Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages) 
         return {};
     }
     const std::size_t total = header_bytes + bytes;
+    remove_those_of_the_dead();
 
     Segment made;  // its destructor removes the name when something below fails
     std::uint64_t number = 0;
-    const File file(make_object(number, made.name_, error));
+    File file(make_object(number, made.name_, error));
     if (file.fd() < 0) return {};
     error.clear();
     made.owner_ = true;
-    if (const int why = reserve(file.fd(), total)) {
+    made.lock_ = ::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0);
+    ::flock(file.fd(), LOCK_SH | LOCK_NB);
+    const bool later = pages == Pages::later;
+    int why = beyond_limit(total) ? EFBIG : fanlight::reserve(file.fd(), later ? header_bytes : total);
+    if (why == 0 && later && ::ftruncate(file.fd(), static_cast<off_t>(total)) != 0) why = errno;
+    if (why) {
         error = failed(why);
         return {};
     }
@@ -189,7 +227,13 @@ Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages) 
     made.mapped_ = total;
     if (pages == Pages::huge && total >= long_enough) ask_for_huge_pages(made.base_, total);
     new (made.base_) Header{magic, number, total};
+    if (later) made.later_ = file.keep();
     return made;
+}
+
+std::error_code Segment::reserve(std::size_t bytes) {
+    const int why = later_ >= 0 ? fanlight::reserve(later_, header_bytes + bytes) : 0;
+    return why ? failed(why) : std::error_code{};
 }
 
 Segment Segment::open(const std::string& name, std::error_code& error) {
@@ -236,6 +280,8 @@ std::span<std::byte> Segment::bytes() const {
 void Segment::unlink() {
     if (owner_) ::shm_unlink(name_.c_str());
     owner_ = false;
+    if (lock_ >= 0) ::close(lock_);
+    lock_ = -1;
 }
 
 }  // namespace fanlight

@@ -2,7 +2,10 @@
 // PMPI_Xxx, past the C wrappers.  (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and in
 // Intel MPI 2021.)  A barrier must not be served for the ranks that call it from C and left to
 // the MPI library for those that call it from Fortran.
+#include "collective/interposition.h"
 #include "collective/library.h"
+#include "fanlight/collectives.h"
+#include "preload/next.h"
 
 #if !defined(OPEN_MPI)
 
@@ -38,27 +41,35 @@ extern "C" {
 
 // ierror is optional.
 void mpi_barrier_f08_(const int* comm, int* ierror) {
-    const int error = MPI_Barrier(communicator(comm));
+    static constinit fanlight::Next<decltype(&mpi_barrier_f08_)> next("mpi_barrier_f08_");
+    if (!fanlight::takes_collectives()) return next.get()(comm, ierror);
+    const int error = fanlight_barrier(communicator(comm));
     if (ierror) *ierror = error;
 }
 
 void mpi_ibarrier_f08_(const int* comm, int* request, int* ierror) {
+    static constinit fanlight::Next<decltype(&mpi_ibarrier_f08_)> next("mpi_ibarrier_f08_");
+    if (!fanlight::takes_collectives()) return next.get()(comm, request, ierror);
     MPI_Request started = MPI_REQUEST_NULL;
-    const int error = MPI_Ibarrier(communicator(comm), &started);
+    const int error = fanlight_ibarrier(communicator(comm), &started);
     *request = to_fortran(started);
     if (ierror) *ierror = error;
 }
 
 #if FANLIGHT_PERSISTENT
-void mpi_barrier_init_f08_(const int* comm, const int*, int* request, int* ierror) {
+void mpi_barrier_init_f08_(const int* comm, const int* info, int* request, int* ierror) {
+    static constinit fanlight::Next<decltype(&mpi_barrier_init_f08_)> next("mpi_barrier_init_f08_");
+    if (!fanlight::takes_collectives()) return next.get()(comm, info, request, ierror);
     MPI_Request initialised = MPI_REQUEST_NULL;
-    const int error = MPI_Barrier_init(communicator(comm), MPI_INFO_NULL, &initialised);
+    const int error = fanlight_barrier_init(communicator(comm), MPI_INFO_NULL, &initialised);
     *request = to_fortran(initialised);
     if (ierror) *ierror = error;
 }
 #endif
 
 void mpi_finalize_f08_(int* ierror) {
+    static constinit fanlight::Next<decltype(&mpi_finalize_f08_)> next("mpi_finalize_f08_");
+    if (!fanlight::takes_waits()) return next.get()(ierror);
     const int error = MPI_Finalize();
     if (ierror) *ierror = error;
 }

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
          "polled": "fanlight::requests::progress();", "freed": "fanlight::requests::freed(*request);"}
 
+# What comes after it, where it has succeeded.
+AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();"}
+
 # What runs apart from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
 HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
 APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
@@ -27,6 +30,9 @@ APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return M
         const int error = next.get()(COUNT, REQUESTS, flag, array_of_statuses);
         if (error == MPI_SUCCESS && *flag) fanlight::requests::end_apart(COUNT, REQUESTS);
         return error;"""}
+
+
+HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 
 
 @dataclass
@@ -70,7 +76,7 @@ class Function:
 
     @property
     def has_large(self):
-        return any("COUNT" in p.type for p in self.parameters)
+        return any("COUNT" in p.type or "DISPL" in p.type for p in self.parameters)
 
     def has(self, name):
         return any(p.name == name for p in self.parameters)
@@ -83,7 +89,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|window_made|window_gone|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
@@ -150,6 +156,12 @@ def significant(f, name):
     return ("sendbuf" if name.startswith("s") else "recvbuf") + " != MPI_IN_PLACE"
 
 
+def caught(lines, leave):
+    """What is Fanlight's own in a wrapper: the caller may be C, or Fortran, which no exception may reach."""
+    return ["    try {", *("    " + line for line in lines), "    } catch (const std::exception& e) {",
+            *("        " + line for line in leave), "    }"] if lines else []
+
+
 def is_served(f, leave):
     """Tries Fanlight, and leaves the wrapper where it has served the call."""
     lines = [f"    if (const fanlight::Decision* d = {served_call(f, [p.name for p in f.parameters])}) {{"]
@@ -168,9 +180,7 @@ def is_served(f, leave):
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
         lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
     lines = [*lines, *("        " + line for line in leave), "    }"]
-    raised = [line.replace("call.served(*d)", "call.out_of_step(e)") for line in leave]
-    return ["    try {", *("    " + line for line in lines), "    } catch (const fanlight::OutOfStep& e) {",
-            *("        " + line for line in raised), "    }"]
+    return caught(lines, [line.replace("call.served(*d)", "call.raised(e)") for line in leave])
 
 
 def waits_by_test(f, function, names, arguments, call, leave):
@@ -211,45 +221,70 @@ def apart(f, c=True):
     return ["    if (fanlight::requests::any_apart()) [[unlikely]] {", f"        {text}", "    }"]
 
 
+def stands_in(f):
+    """Whether the library stands in for the function in this program."""
+    return f"fanlight::takes_{'collectives' if f.is_collective else 'waits'}()"
+
+
+def entry(f, name, serve, large):
+    """The function that the program calls.  Of another ABI than ours the handles have another size: they are
+    passed on as they came."""
+    declaration, arguments = [], []
+    for p in f.parameters:
+        by_value = p.type in HANDLES and not p.array
+        declaration.append(f"std::intptr_t {p.name}" if by_value else p.c(large))
+        arguments.append(f"fanlight::handle<{p.type}>({p.name})" if by_value else p.name)
+    declaration = ", ".join(declaration) or "void"
+    return [f'int enter_{name}({declaration}) __asm__("{name}");',
+            f"int enter_{name}({declaration}) {{",
+            f"    if ({stands_in(f)}) [[likely]] return {serve}({', '.join(arguments)});",
+            f'    static constinit fanlight::Next<decltype(&enter_{name})> next("{name}");',
+            f"    return next.get()({', '.join(p.name for p in f.parameters)});", "}"]
+
+
 def c_wrapper(f, large):
     suffix = "_c" if large else ""
     name = f"MPI_{f.name}{suffix}"
     declaration = ", ".join(p.c(large) for p in f.parameters) or "void"
     arguments = [p.name for p in f.parameters]
-    next_of = f'static constinit fanlight::Next<decltype(&::{name})> next("{name}");'
-    lines = [f"int {name}({declaration}) {{", f"    {next_of}"]
-    if f.is_collective:
-        lines = [f"static int serve_{f.operation}{suffix}({declaration}) {{", f"    {next_of}"]
-    lines += apart(f)
+    serve = f"serve_{f.operation}{suffix}"
+    lines = [f"static int {serve}({declaration}) {{",
+             f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
+    own = apart(f)
     if f.name == "Waitall":
-        lines += ["    if (fanlight::requests::any()) [[unlikely]] {",
-                  '        static constinit fanlight::Next<decltype(&::MPI_Test)> test("PMPI_Test");',
-                  f"        return fanlight::requests::wait_all({', '.join(arguments)}, test.get());",
-                  "    }"]
+        own += ["    if (fanlight::requests::any()) [[unlikely]] {",
+                '        static constinit fanlight::Next<decltype(&::MPI_Test)> test("PMPI_Test");',
+                f"        return fanlight::requests::wait_all({', '.join(arguments)}, test.get());",
+                "    }"]
     elif f.kind == "waited":
         test = f.name.replace("Wait", "Test")
-        lines += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
-                               lambda a: f"error = test.get()({', '.join(a)});", "return error;")
+        own += waits_by_test(f, f"decltype(&::MPI_{test})", f'"PMPI_{test}"', arguments,
+                             lambda a: f"error = test.get()({', '.join(a)});", "return error;")
     if f.name == "Start":
-        lines.append("    if (fanlight::requests::start(*request)) return MPI_SUCCESS;")
+        own.append("    if (fanlight::requests::start(*request)) return MPI_SUCCESS;")
     elif f.kind == "starts":
-        lines.append(f"    if (int error; fanlight::requests::start({', '.join(arguments)}, error)) return error;")
+        own.append(f"    if (int error; fanlight::requests::start({', '.join(arguments)}, error)) return error;")
     if f.kind == "kept":
-        lines.append("    if (fanlight::requests::kept(op)) return MPI_SUCCESS;")
-    if f.kind in FIRST or f.kind in ("waited", "starts", "kept"):
-        lines += [f"    {FIRST.get(f.kind, '')}", f"    return next.get()({', '.join(arguments)});", "}"]
-        return "\n".join(line for line in lines if line.strip())
+        own.append("    if (fanlight::requests::kept(op)) return MPI_SUCCESS;")
+    if f.kind in FIRST:
+        own.append(f"    {FIRST[f.kind]}")
+    lines += caught(own, ["return fanlight::raised(e);"])
+    if f.kind in AFTER:
+        lines += [f"    const int error = next.get()({', '.join(arguments)});",
+                  f"    if (error == MPI_SUCCESS) {AFTER[f.kind]}", "    return error;", "}",
+                  *entry(f, name, serve, large)]
+        return "\n".join(lines)
+    if not f.is_collective:
+        lines += [f"    return next.get()({', '.join(arguments)});", "}", *entry(f, name, serve, large)]
+        return "\n".join(lines)
     lines.append(call_object(f, "request"))
     if f.kind in ("served", "started", "initialised"):
         lines += is_served(f, ["return call.served(*d);"])
     passed = ", ".join(arguments)
     lines += [f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});", "}"]
     # The API's, and MPI's: where the library is linked alone, these stay the MPI library's.
-    lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return serve_{f.operation}{suffix}({passed}); }}",
-              f"int {name}({declaration}) {{",
-              f"    {next_of}",
-              f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({passed});",
-              f"    return serve_{f.operation}{suffix}({passed});", "}"]
+    lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return {serve}({passed}); }}",
+              *entry(f, name, serve, large)]
     return "\n".join(lines)
 
 
@@ -304,25 +339,29 @@ def fortran_wrapper(f, names_of):
     types = re.sub(r"\*\w+", "*", declaration)
     next_names = ", ".join(f'"{n}"' for n in names[:4])
     lines = [f"void {names[0]}({declaration}) {{",
+             f"    static constinit fanlight::Next<void (*)({types})> next({next_names});",
+             f"    if (!{stands_in(f)}) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});",
              "    MPI_Fint ignored;",
-             "    if (!ierror) ierror = &ignored;  // optional in mpi_f08",
-             f"    static constinit fanlight::Next<void (*)({types})> next({next_names});"]
-    lines += apart(f, c=False)
+             "    if (!ierror) ierror = &ignored;  // optional in mpi_f08"]
+    own = apart(f, c=False)
     if f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
-        lines += waits_by_test(f, f"void (*)({more})", test, passed,
-                               lambda a: f"test.get()({', '.join(a)}, ierror); error = *ierror;", "return;")
+        own += waits_by_test(f, f"void (*)({more})", test, passed,
+                             lambda a: f"test.get()({', '.join(a)}, ierror); error = *ierror;", "return;")
     if f.kind == "starts":
         count = "*f_count" if f.has("count") else "1"
-        lines.append(f"    if (fanlight::fortran::start({count}, {passed[-1]}, ierror)) return;")
+        own.append(f"    if (fanlight::fortran::start({count}, {passed[-1]}, ierror)) return;")
     if f.kind == "kept":
-        lines.append("    if (fanlight::fortran::kept(f_op)) return void(*ierror = MPI_SUCCESS);")
-    if f.kind in FIRST or f.kind in ("waited", "starts", "kept"):
-        first = FIRST.get(f.kind, "").replace("*request", "fanlight::fortran::request(f_request)")
-        lines += [*([f"    {first}"] if first else []), f"    next.get()({', '.join(passed + ['ierror'])});"]
+        own.append("    if (fanlight::fortran::kept(f_op)) return void(*ierror = MPI_SUCCESS);")
+    if f.kind in FIRST:
+        own.append("    " + FIRST[f.kind].replace("*request", "fanlight::fortran::request(f_request)"))
+    lines += caught(own, ["return void(*ierror = fanlight::raised(e));"])
+    if not f.is_collective:
+        lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
+        if f.kind in AFTER:
+            lines.append(f"    if (*ierror == MPI_SUCCESS) {AFTER[f.kind]}")
     else:
-        lines.append(f"    if (!fanlight::preloaded) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});")
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
             words = set(re.findall(r"\w+", used)) | {"comm"}
@@ -335,8 +374,13 @@ def fortran_wrapper(f, names_of):
         lines += [f"    next.get()({', '.join(passed + ['ierror'])});",
                   f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"]
     lines.append("}")
-    for alias in names[1:]:
+    for alias in names[1:4]:
         lines.append(f'void {alias}({types}) __attribute__((alias("{names[0]}")));')
+    for f08 in names[4:]:
+        lines += [f"void {f08}({declaration}) {{",
+                  f"    if ({stands_in(f)}) [[likely]] return {names[0]}({', '.join(passed + ['ierror'])});",
+                  f'    static constinit fanlight::Next<void (*)({types})> next("{f08}");',
+                  f"    next.get()({', '.join(passed + ['ierror'])});", "}"]
     return "\n".join(lines)
 
 

@@ -1,6 +1,7 @@
 // What the generated wrappers use.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include "collective/call.h"
@@ -9,12 +10,20 @@
 #include "collective/library.h"
 #include "collective/neighborhood.h"
 #include "collective/operations.h"
+#include "collective/progress.h"
 #include "collective/requests.h"
 #include "fanlight/collectives.h"
 #include "preload/fortran.h"
 #include "preload/next.h"
 
 namespace fanlight {
+
+// A handle as it came in a register.
+template <class Handle>
+Handle handle(std::intptr_t passed) {
+    if constexpr (std::is_pointer_v<Handle>) return reinterpret_cast<Handle>(passed);
+    else return static_cast<Handle>(passed);
+}
 
 // The bytes of all blocks of an array of counts, for the report.
 template <class C>

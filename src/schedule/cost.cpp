@@ -11,11 +11,11 @@ namespace {
 class Clock : public Observer {
 public:
     Clock(std::span<const Schedule> schedules, const Matching& matching, const CostModel& model,
-          std::span<const int> node_of)
+          const Topology& topology)
         : schedules_(schedules),
           matching_(matching),
           model_(model),
-          node_of_(node_of),
+          topology_(topology),
           ranks_(schedules.size()),
           arrival_(matching.messages.size(), 0) {
         for (std::size_t r = 0; r < schedules.size(); ++r)
@@ -123,8 +123,7 @@ private:
         return round == 0 ? 0 : schedules_[r].round_ends[round - 1];
     }
     const Link& link_to(std::size_t r, int peer) const {
-        const bool one_node =
-            node_of_.empty() || node_of_[r] == node_of_[static_cast<std::size_t>(peer)];
+        const bool one_node = topology_.levels() == 0 || topology_.level(0).share(static_cast<int>(r), peer);
         return one_node ? model_.inside : model_.between;
     }
     // When the last byte has left a port that is free at `port`.
@@ -137,7 +136,7 @@ private:
     std::span<const Schedule> schedules_;
     const Matching& matching_;
     const CostModel& model_;
-    std::span<const int> node_of_;
+    const Topology& topology_;
     std::vector<Rank> ranks_;
     std::vector<double> arrival_;  // of each message's last byte
     std::vector<Waiting> waiting_;
@@ -145,10 +144,10 @@ private:
 
 }  // namespace
 
-Cost cost(std::span<const Schedule> schedules, const CostModel& model, std::span<const int> node_of) {
-    check_node_map(schedules, node_of);
+Cost cost(std::span<const Schedule> schedules, const CostModel& model, const Topology& topology) {
+    check_topology(schedules, topology);
     const Matching matching = match_or_throw(schedules);
-    Clock clock(schedules, matching, model, node_of);
+    Clock clock(schedules, matching, model, topology);
     run_to_end(schedules, matching, clock);
     return clock.result();
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "schedule/schedule.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
@@ -36,8 +37,9 @@ struct Cost {
 // costs o, L and its bytes.  What the ranks do at the same time does not slow them down
 // otherwise: a node's memory or a network's middle is not modelled.
 //
-// node_of as for count(), as are the exceptions.
+// Links between domains of the topology's first level are `between`, all others `inside`.  Throws
+// as count() does.
 Cost cost(std::span<const Schedule> schedules, const CostModel& model = {},
-          std::span<const int> node_of = {});
+          const Topology& topology = {});
 
 }  // namespace fanlight

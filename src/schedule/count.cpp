@@ -49,10 +49,11 @@ private:
 
 }  // namespace
 
-Counts count(std::span<const Schedule> schedules, std::span<const int> node_of) {
-    check_node_map(schedules, node_of);
+Counts count(std::span<const Schedule> schedules, const Topology& topology) {
+    check_topology(schedules, topology);
     const Matching matching = match_or_throw(schedules);
     Counts result;
+    result.between.resize(static_cast<std::size_t>(topology.levels()));
     for (std::size_t r = 0; r < schedules.size(); ++r) {
         result.rounds = std::max(result.rounds, schedules[r].rounds());
         for (const Step& s : schedules[r].steps) {
@@ -60,11 +61,13 @@ Counts count(std::span<const Schedule> schedules, std::span<const int> node_of) 
             if (s.kind == StepKind::copy) result.copied += s.bytes;
             if (s.order != Order::overwrite) result.combined += s.bytes;
             if (!moves) continue;
-            ++(s.bytes > 0 ? result.messages : result.signals);
-            result.bytes += s.bytes;
-            if (node_of.empty() || node_of[r] == node_of[static_cast<std::size_t>(s.peer)]) continue;
-            ++(s.bytes > 0 ? result.messages_between_nodes : result.signals_between_nodes);
-            result.bytes_between_nodes += s.bytes;
+            const auto add = [&](Traffic& t) {
+                ++(s.bytes > 0 ? t.messages : t.signals);
+                t.bytes += s.bytes;
+            };
+            add(result.all);
+            for (int level = topology.apart(static_cast<int>(r), s.peer); level < topology.levels(); ++level)
+                add(result.between[static_cast<std::size_t>(level)]);
         }
     }
     Depth depth(schedules, matching);

@@ -3,20 +3,26 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "schedule/schedule.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
-struct Counts {
-    // Puts and gets that carry bytes, and those that carry none (signals).
+// Puts and gets that carry bytes, and those that carry none (signals).
+struct Traffic {
     std::size_t messages = 0;
     std::size_t signals = 0;
     std::size_t bytes = 0;
-    // The same between different nodes only.
-    std::size_t messages_between_nodes = 0;
-    std::size_t signals_between_nodes = 0;
-    std::size_t bytes_between_nodes = 0;
+
+    friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+struct Counts {
+    Traffic all;
+    // For each level of the topology: what leaves a domain of it.  Level 0: between nodes.
+    std::vector<Traffic> between;
     // Within ranks: bytes copied by copy, and bytes combined by any step.
     std::size_t copied = 0;
     std::size_t combined = 0;
@@ -29,8 +35,8 @@ struct Counts {
     friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-// node_of[r] is rank r's node; empty: all ranks are on one node.  Throws
-// std::invalid_argument if the schedules do not belong together or come to a deadlock.
-Counts count(std::span<const Schedule> schedules, std::span<const int> node_of = {});
+// Throws std::invalid_argument if the schedules do not belong together or come to a deadlock, or
+// the topology is not of these ranks.
+Counts count(std::span<const Schedule> schedules, const Topology& topology = {});
 
 }  // namespace fanlight

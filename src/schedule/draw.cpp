@@ -141,7 +141,7 @@ public:
     Picture(std::span<const Schedule> schedules, const DrawOptions& options, const Rows& rows)
         : ranks_(schedules.size()), options_(options), rows_(rows) {
         top_ = options.title.empty() ? 44 : 78;
-        if (!options.node_of.empty()) top_ += 20;
+        top_ += 20 * static_cast<double>(options.topology.levels());
         width_ = left + column * static_cast<double>(ranks_ - 1) + right;
         width_ = std::max(width_, 420.0);
         bottom_ = top_ + row * static_cast<double>(rows.rows);
@@ -195,20 +195,23 @@ private:
     void ranks() {
         for (std::size_t i = 0; i < ranks_; ++i) {
             const auto r = static_cast<int>(i);
-            if (!options_.node_of.empty()) {
-                const int node = options_.node_of[i];
-                out_ += "<rect" + attribute("x", x(r) - column / 2 + 2) + attribute("y", top_ - 50) +
-                        attribute("width", column - 4) + attribute("height", bottom_ - top_ + 54) +
-                        " rx=\"4\" fill=\"" + (node % 2 == 0 ? "#0072b2" : "#e69f00") +
-                        "\" fill-opacity=\"0.07\"/>\n";
-                text(x(r), top_ - 36, "node " + std::to_string(node), "fill=\"#666666\" font-size=\"10\"");
-            }
+            for (int level = 0; level < options_.topology.levels(); ++level) domain(r, level);
             out_ += "<line" + attribute("x1", x(r)) + attribute("y1", top_) + attribute("x2", x(r)) +
                     attribute("y2", bottom_) + " stroke=\"#bbbbbb\"/>\n<circle" +
                     attribute("cx", x(r)) + attribute("cy", top_ - 15) +
                     " r=\"13\" fill=\"#ffffff\" stroke=\"#444444\"/>\n";
             text(x(r), top_ - 11, std::to_string(r), "fill=\"#222222\"");
         }
+    }
+
+    // A rank's column in its domain, the outer ones above the inner ones.
+    void domain(int r, int level) {
+        const int number = options_.topology.level(level).of(r);
+        const double top = top_ - 50 - 20 * static_cast<double>(options_.topology.levels() - 1 - level);
+        out_ += "<rect" + attribute("x", x(r) - column / 2 + 2) + attribute("y", top) + attribute("width", column - 4) +
+                attribute("height", level == 0 ? bottom_ - top + 4 : 20) + " rx=\"4\" fill=\"" +
+                (number % 2 == 0 ? "#0072b2" : "#e69f00") + "\" fill-opacity=\"0.07\"/>\n";
+        text(x(r), top + 14, (level == 0 ? "node " : "") + std::to_string(number), "fill=\"#666666\" font-size=\"10\"");
     }
 
     struct Line {
@@ -328,7 +331,7 @@ private:
 }  // namespace
 
 std::string draw_svg(std::span<const Schedule> schedules, const DrawOptions& options) {
-    check_node_map(schedules, options.node_of);
+    check_topology(schedules, options.topology);
     if (options.label == Label::blocks && options.block == 0)
         throw std::invalid_argument("labels with blocks need the length of a block");
     const Matching matching = match_or_throw(schedules);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedule/schedule.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
@@ -21,8 +22,8 @@ struct DrawOptions {
     Label label = Label::automatic;
     // Bytes of one block, for Label::blocks.
     std::size_t block = 0;
-    // node_of[r] is rank r's node: the nodes' columns are shaded.  Empty: one node.
-    std::span<const int> node_of = {};
+    // Ranks of one node have columns of one shade; above them are the numbers of their domains.
+    Topology topology = {};
 };
 
 // Ranks are columns, time goes down: a row for each step of the critical path.  An arrow is

@@ -79,8 +79,7 @@ std::string Terms::find_mismatch(Term t, int first, int last, int call, bool in_
     return {};
 }
 
-std::string Terms::text(Term t) const {
-    constexpr std::size_t longest = 120;
+std::string Terms::text(Term t, std::size_t longest) const {
     // Written with a stack of what is still to come: terms, or characters between them.
     struct Item {
         Term term;

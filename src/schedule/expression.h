@@ -39,8 +39,8 @@ public:
     // highest; else what is wrong.
     std::string mismatch(Term, int first, int last, int call, bool in_order);
 
-    // "((0+1)+2)", shortened if it is long.
-    std::string text(Term) const;
+    // "((0+1)+2)", shortened if it is longer than this.
+    std::string text(Term, std::size_t longest = 120) const;
 
 private:
     struct Node {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schedule/topology.h"
+
 namespace fanlight {
 
 enum class Operation : std::uint8_t {
@@ -85,6 +87,7 @@ struct Problem {
     std::size_t element = 1;
     bool commutative = true;
     Parameters parameters;
+    Topology topology;  // of these ranks; none: all in one domain
 
     // Where rank r's block lies in the buffer that holds all blocks: allgather(v), gather(v):
     // output; scatter(v), reduce_scatter(_block): input; alltoall: both; alltoallv: output.

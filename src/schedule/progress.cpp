@@ -105,6 +105,10 @@ private:
         step_over(rank);
     }
 
+    const Step& step_of(const StepPlace& place) const {
+        return schedules_[static_cast<std::size_t>(place.rank)].steps[place.step];
+    }
+
     void step_over(int rank) {
         if (--pending_[static_cast<std::size_t>(rank)] == 0) ready_.push_back(rank);
     }
@@ -121,7 +125,7 @@ private:
             State& state = state_[m];
             if (!state.put_entered) return;
             if (message.previous != none && !state_[message.previous].taken) return;
-            const bool may_wait = rendezvous_ && message.bytes > 0;
+            const bool may_wait = rendezvous_ && !step_of(message.put).bit;
             if (!state.put_over && (!may_wait || state.arrive_entered)) {
                 state.put_over = true;
                 step_over(message.put.rank);
@@ -204,10 +208,11 @@ void run_to_end(std::span<const Schedule> schedules, const Matching& matching, O
                                     explain_deadlock(schedules, matching, progress)[0]);
 }
 
-void check_node_map(std::span<const Schedule> schedules, std::span<const int> node_of) {
-    if (!node_of.empty() && node_of.size() != schedules.size())
-        throw std::invalid_argument("the node map is for " + std::to_string(node_of.size()) +
-                                    " ranks, there are " + std::to_string(schedules.size()));
+void check_topology(std::span<const Schedule> schedules, const Topology& topology) {
+    const auto ranks = static_cast<int>(schedules.size());
+    if (topology.levels() > 0 && topology.level(0).ranks() != ranks)
+        throw std::invalid_argument("the topology is of " + std::to_string(topology.level(0).ranks()) +
+                                    " ranks, there are " + std::to_string(ranks));
 }
 
 std::vector<std::string> explain_deadlock(std::span<const Schedule> schedules,

@@ -8,6 +8,7 @@
 
 #include "schedule/matching.h"
 #include "schedule/schedule.h"
+#include "schedule/topology.h"
 
 namespace fanlight {
 
@@ -38,8 +39,9 @@ struct Progress {
 // to the same end: if this one order finishes, every order does, and if it does not, none.
 //
 // A put waits until the put before it between the same two ranks was taken.  With
-// `rendezvous` a put of more than zero bytes is over only when its target takes it, as a
-// long message to an MPI library or through a small ring of cells is: the strictest case.
+// `rendezvous` a put is over only when its target takes it, as a long message to an MPI library
+// is, or one of any length in a ring of cells that is full: the strictest case.  A bit has no
+// cell, and waits for nobody.
 Progress run(std::span<const Schedule> schedules, const Matching& matching, bool rendezvous,
              Observer& observer);
 
@@ -47,8 +49,8 @@ Progress run(std::span<const Schedule> schedules, const Matching& matching, bool
 // deadlock: for those that count, cost or draw what the verifier has found right.
 void run_to_end(std::span<const Schedule> schedules, const Matching& matching, Observer& observer);
 
-// Throws std::invalid_argument unless the map is empty (one node) or has one node a rank.
-void check_node_map(std::span<const Schedule> schedules, std::span<const int> node_of);
+// Throws std::invalid_argument unless the topology is of these ranks.
+void check_topology(std::span<const Schedule> schedules, const Topology& topology);
 
 // Who waits for whom, one line for each rank of a circle of waits (or for each rank that
 // did not finish, if there is no circle).

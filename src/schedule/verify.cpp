@@ -159,6 +159,15 @@ public:
         if (whole_.operation == Operation::barrier && call_ == 0) check_barrier();
     }
 
+    std::vector<std::string> brackets(int rank) {
+        std::vector<std::string> all;
+        for (const Piece& p : contents(rank, Buffer::output).pieces()) {
+            std::string text = terms_.text(p.term, std::string::npos);
+            if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
+        }
+        return all;
+    }
+
     const Clocks& clocks() const { return clocks_; }
     std::vector<std::string> faults;
 
@@ -350,6 +359,16 @@ std::vector<std::string> verify(std::span<const Schedule> schedules, const Probl
     }
     faults.insert(faults.end(), data.faults.begin(), data.faults.end());
     return shortened(std::move(faults), options.most);
+}
+
+std::vector<std::vector<std::string>> brackets(std::span<const Schedule> schedules, const Problem& whole) {
+    const Matching matching = match(schedules);
+    DataRun data(schedules, whole, matching, 1);
+    data.begin_call(0);
+    run(schedules, matching, true, data);
+    std::vector<std::vector<std::string>> all;
+    for (int r = 0; r < whole.size; ++r) all.push_back(data.brackets(r));
+    return all;
 }
 
 }  // namespace fanlight

@@ -41,4 +41,9 @@ struct VerifyOptions {
 std::vector<std::string> verify(std::span<const Schedule> schedules, const Problem& whole,
                                 const VerifyOptions& options = {});
 
+// How the schedules of a reduction bracket the ranks' contributions: for each rank what its result
+// holds, "((0+1)+2)", several where not all of its elements are combined alike.  Schedules with the
+// same brackets give the same bits also where the operator does not associate.
+std::vector<std::vector<std::string>> brackets(std::span<const Schedule> schedules, const Problem& whole);
+
 }  // namespace fanlight

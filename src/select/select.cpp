@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -76,7 +77,8 @@ std::string read_file(const std::string& file) {
     const auto unreadable = [&file](const std::string& why) {
         return std::invalid_argument("FANLIGHT_RULES: cannot read " + file + ": " + why);
     };
-    if (std::filesystem::is_directory(file)) throw unreadable("it is a directory");
+    std::error_code ignored;  // whatever it is, to open it fails as well
+    if (std::filesystem::is_directory(file, ignored)) throw unreadable("it is a directory");
     std::ifstream in(file);
     if (!in) throw unreadable(std::strerror(errno));
     return {std::istreambuf_iterator<char>(in), {}};

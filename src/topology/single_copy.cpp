@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 namespace fanlight {
 
@@ -55,10 +56,34 @@ SingleCopyProbe probe_single_copy(pid_t pid, const void* address, std::uint64_t 
     return {true, {}};
 }
 
-void let_others_read() {
+namespace {
+
+// How many have asked for it.
+std::mutex readable_mutex;
+int readable = 0;
+
+bool set_readers(unsigned long readers) {
 #ifdef PR_SET_PTRACER
-    if (ptrace_scope() == 1) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    return ::prctl(PR_SET_PTRACER, readers, 0, 0, 0) == 0;
+#else
+    return false;
 #endif
+}
+
+}  // namespace
+
+bool let_others_read(bool if_they_may) {
+    const std::scoped_lock lock(readable_mutex);
+    if (readable == 0 && (if_they_may || !set_readers(PR_SET_PTRACER_ANY))) return false;
+    ++readable;
+    return true;
+}
+
+void let_others_read_no_more(bool all) {
+    const std::scoped_lock lock(readable_mutex);
+    if (readable == 0) return;
+    readable = all ? 0 : readable - 1;
+    if (readable == 0) set_readers(0);
 }
 
 }  // namespace fanlight

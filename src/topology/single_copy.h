@@ -20,7 +20,12 @@ struct SingleCopyProbe {
 SingleCopyProbe probe_single_copy(pid_t pid, const void* address, std::uint64_t expected);
 
 // Where Yama lets a process be read by its parents alone (kernel.yama.ptrace_scope=1, as Ubuntu
-// has it): lets those of the same user read this one, as MPI libraries do for themselves.
-void let_others_read();
+// has it): lets those of the same user read this one, as MPI libraries do for themselves.  The kernel
+// does not tell what is set already.  So this is for where the others were found unable to read; then
+// nobody has set it before, and it may be taken back.
+// False: there is no Yama.  `if_they_may`: asks to keep what another thread has set, and sets nothing.
+bool let_others_read(bool if_they_may = false);
+// Takes back one let_others_read(), or all.
+void let_others_read_no_more(bool all = false);
 
 }  // namespace fanlight

@@ -10,7 +10,7 @@
 namespace fanlight {
 
 // A put and its arrive, or an offer and one get of it.
-struct Message {
+struct RemoteMessage {
     int peer = -1;             // the other end, a rank of the communicator
     bool offered = false;      // else put
     std::uint32_t number = 0;  // counts what its receiver receives from this peer in an operation
@@ -39,8 +39,8 @@ public:
     virtual void begin() = 0;
     // Neither waits.  `from` stays unchanged until the round is over, or the operation, where
     // it was offered; `to` is written when the round is over.
-    virtual void send(const Message&, const std::byte* from) = 0;
-    virtual void receive(const Message&, std::byte* to) = 0;
+    virtual void send(const RemoteMessage&, const std::byte* from) = 0;
+    virtual void receive(const RemoteMessage&, std::byte* to) = 0;
     // Lets MPI progress.  Whether all is over that was begun in this round; it ends behind this
     // many fences.
     virtual bool round_over(std::uint32_t epoch) = 0;

@@ -147,7 +147,9 @@ public:
     struct alignas(128) Member {
         std::uint64_t done;  // operations in which it has read all that it wanted
         std::uint64_t pid;
+        std::uint64_t core;  // on which it last waited for long, and one (Waiter::share_cores)
         std::uint64_t out_of_step;  // it has found that they call different things, and goes no further
+        std::uint64_t pid_namespace;  // in which `pid` means it; written before `pid`
     };
     Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
 

@@ -79,13 +79,14 @@ TEST(Registry, rows_say_which_parameters_they_take) {
 
 // A parameter that a row does not name leaves the schedules as they are, and one that it names
 // does not.
-TEST(Registry, rows_name_the_parameters_that_their_schedules_depend_on) {
-    const auto steps = [](const Algorithm& a, Parameters parameters) {
+TEST(Registry, rows_name_what_their_schedules_depend_on) {
+    const auto steps = [](const Algorithm& a, Parameters parameters, const Topology& topology = {}) {
         Problem p;
         p.operation = a.operation;
         p.size = 8;
         p.bytes = 20000;
         p.parameters = parameters;
+        p.topology = topology;
         if (family_of(a.operation) == Family::blocks_v) p.blocks.assign(8, {0, 8});
         if (family_of(a.operation) == Family::neighbors) set_ring(p, 8);
         std::vector<std::pair<int, std::size_t>> result;
@@ -99,7 +100,7 @@ TEST(Registry, rows_name_the_parameters_that_their_schedules_depend_on) {
         EXPECT_EQ(plain != steps(a, {.degree = 8}), a.takes("degree"));
         EXPECT_EQ(plain != steps(a, {.minimum = 10000}), a.takes("minimum"));
         EXPECT_EQ(plain != steps(a, {.shift = 3}), a.takes("shift"));
-        EXPECT_EQ(plain != steps(a, {.ranks_per_node = 3}), a.takes("ranks_per_node"));
+        EXPECT_EQ(plain != steps(a, {}, Topology::from("3x*", 8)), a.levels);
     }
 }
 

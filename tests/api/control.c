@@ -41,6 +41,28 @@ static void tell(int n) {
     free(data);
 }
 
+static long resident(void) {
+    long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    REQUIRE(statm && fscanf(statm, "%*d %ld", &pages) == 1);
+    fclose(statm);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+// What a communicator no longer chooses is not kept for ever.
+static void many_choices(void) {
+    char text[64];
+    long before = 0;
+    for (int turn = 0; turn < 500; ++turn) {
+        if (turn == 50) before = resident();
+        snprintf(text, sizeof text, "bcast:tree(degree=%d)", turn + 2);
+        REQUIRE(fanlight_set_algorithm(comm, text) == MPI_SUCCESS);
+        tell(1);
+    }
+    REQUIRE(resident() - before < 4 << 20);
+    REQUIRE(fanlight_set_algorithm(comm, NULL) == MPI_SUCCESS);
+}
+
 static void algorithms(void) {
     const char *chosen[] = {"allreduce:recursive-doubling", "allreduce:tree(degree=2),bcast:binomial", "allreduce:native", ""};
     for (int turn = 0; turn < 12; ++turn) {
@@ -102,6 +124,7 @@ int main(int argc, char **argv) {
     REQUIRE(mentions("bcast", 8, size == 1 ? "native: a communicator of one rank" : " by built-in rules"));
     REQUIRE(fanlight_report(argc > 1 ? argv[1] : "-") == MPI_SUCCESS);
     algorithms();
+    many_choices();
     errors();
     // MPI's own are the MPI library's, and not in the report, unless the library is preloaded too.
     for (int i = 0; i < 30; ++i) MPI_Barrier(comm);

@@ -56,6 +56,30 @@ TEST_F(ConfigTest, DefaultsComeFromTheTable) {
     }
 }
 
+TEST_F(ConfigTest, WhatRanksMustHaveInCommonIsAPropertyOfEachSetting) {
+    const auto value = [](std::string_view variable, bool& same) {
+        for (const Setting& s : settings())
+            if (s.variable == variable) return same = s.same, s.value(read_config());
+        return std::string("no setting");
+    };
+    setenv("FANLIGHT", "off", 1);
+    setenv("FANLIGHT_START_AFTER", "4", 1);
+    setenv("FANLIGHT_PIECE", "64K", 1);
+    setenv("FANLIGHT_RULES", "rules.txt", 1);
+    setenv("FANLIGHT_WAIT", "yield", 1);
+    bool same = false;
+    EXPECT_EQ(value("FANLIGHT", same), "0");
+    EXPECT_TRUE(same);
+    EXPECT_EQ(value("FANLIGHT_START_AFTER", same), "4");
+    EXPECT_TRUE(same);
+    EXPECT_EQ(value("FANLIGHT_PIECE", same), "65536");
+    EXPECT_TRUE(same);
+    EXPECT_EQ(value("FANLIGHT_RULES", same), "rules.txt");
+    EXPECT_TRUE(same);
+    EXPECT_EQ(value("FANLIGHT_WAIT", same), "yield");
+    EXPECT_FALSE(same);
+}
+
 TEST_F(ConfigTest, ReadsEveryType) {
     setenv("FANLIGHT", "off", 1);
     setenv("FANLIGHT_START_AFTER", "3", 1);

@@ -9,6 +9,16 @@
 
 static int me, units;
 
+// As DASH's structures lie in memory.
+_Static_assert(DART_ERR_NOMEM == 5 && DART_LOCALITY_HOST_MAX_SIZE == 64, "values");
+_Static_assert(sizeof(dart_hwinfo_t) == 276 && offsetof(dart_hwinfo_t, num_sockets) == 76 &&
+                   offsetof(dart_hwinfo_t, num_sockets) == offsetof(dart_hwinfo_t, numa_id) + sizeof(int) &&
+                   offsetof(dart_hwinfo_t, num_scopes) == 272, "dart_hwinfo_t");
+_Static_assert(sizeof(dart_module_location_t) == 136 && offsetof(dart_module_location_t, pos) == 128, "dart_module_location_t");
+_Static_assert(sizeof(dart_domain_locality_t) == 192 && offsetof(dart_domain_locality_t, children) == 144 &&
+                   offsetof(dart_domain_locality_t, shared_mem_bytes) == 188, "dart_domain_locality_t");
+_Static_assert(sizeof(dart_unit_locality_t) == 316 && offsetof(dart_unit_locality_t, domain_tag) == 284, "dart_unit_locality_t");
+
 static void barrier(void) { DO(dart_barrier(DART_TEAM_ALL)); }
 
 static dart_gptr_t at(dart_gptr_t p, int unit, uint64_t offset)
@@ -169,7 +179,8 @@ static void memory(void)
     while (!done)
         DO(dart_test(&hs[0], &done));
     CHECK(got == v && hs[0] == DART_HANDLE_NULL);
-    BAD(dart_wait(&stale));
+    if (stale != DART_HANDLE_NULL)  // as it is where the get was complete at once
+        BAD(dart_wait(&stale));
     DO(dart_wait(&hs[0]));
     DO(dart_get_handle(&got, at(p, right, 8), 1, DART_TYPE_INT, DART_TYPE_INT, &hs[0]));
     DO(dart_wait_local(&hs[0]));
@@ -237,7 +248,7 @@ static void memory(void)
     DO(dart_allocator_new(1024, DART_TEAM_ALL, &pool));
     DO(dart_allocator_alloc(16, DART_TYPE_INT, &p, pool));
     CHECK(p.unitid == me);
-    CHECK(dart_allocator_alloc(1000, DART_TYPE_INT, &q, pool) == DART_ERR_OTHER);
+    CHECK(dart_allocator_alloc(1000, DART_TYPE_INT, &q, pool) == DART_ERR_NOMEM && DART_GPTR_ISNULL(q));
     DO(dart_put_blocking(p, &v, 1, DART_TYPE_INT, DART_TYPE_INT));
     q = p;
     DO(dart_allocator_free(&p, pool));
@@ -245,6 +256,170 @@ static void memory(void)
     BAD(dart_allocator_free(&q, pool));
     barrier();
     DO(dart_allocator_destroy(&pool));
+}
+
+// Each unit asks for its own share of 513 elements.
+static void different_sizes(void)
+{
+    const int total = 513, longest = (total + units - 1) / units;
+    const int mine = longest * (me + 1) <= total ? longest : total - longest * me < 0 ? 0 : total - longest * me;
+    dart_gptr_t p;
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, (size_t)mine, DART_TYPE_INT, &p));
+    const int right = (me + 1) % units, first = right * longest;
+    for (int i = 0; i < longest && first + i < total; i++) {
+        int value = 7 * (first + i), got = 0;
+        DO(dart_put_blocking(at(p, right, 4 * (uint64_t)i), &value, 1, DART_TYPE_INT, DART_TYPE_INT));
+        DO(dart_get_blocking(&got, at(p, right, 4 * (uint64_t)i), 1, DART_TYPE_INT, DART_TYPE_INT));
+        CHECK(got == value);
+    }
+    barrier();
+    int *own;
+    DO(dart_gptr_getaddr(at(p, me, 0), (void **)&own));
+    for (int i = 0; i < mine; i++)
+        CHECK(own[i] == 7 * (me * longest + i));
+    // A pointer past the end is one to calculate with, no memory.
+    int *end;
+    DO(dart_gptr_getaddr(at(p, me, 4 * (uint64_t)longest + 400), (void **)&end));
+    CHECK(end == own + longest + 100);
+    DO(dart_gptr_getaddr(at(p, units, 0), (void **)&end));
+    CHECK(!end);
+    int past;
+    BAD(dart_get_blocking(&past, at(p, me, 4 * (uint64_t)longest), 1, DART_TYPE_INT, DART_TYPE_INT));
+    barrier();
+    DO(dart_team_memfree(p));
+}
+
+// Units give registered memory back when they like, in an order of their own.
+static void registered_memory(void)
+{
+    enum { n = 5 };
+    dart_gptr_t p[n];
+    int *memory[n], v = 1, waited = 0;
+    for (int i = 0; i < n; i++) {
+        memory[i] = calloc(8, sizeof(int));
+        DO(dart_team_memregister(DART_TEAM_ALL, 8, DART_TYPE_INT, memory[i], &p[i]));
+        CHECK(p[i].segid < 0 && (i == 0 || p[i].segid == p[i - 1].segid - 1));
+    }
+    for (int i = 0; i < n; i++)
+        DO(dart_put(at(p[i], (me + 1) % units, 4), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+    for (int i = 0; i < n; i++)
+        DO(dart_flush_all(p[i]));
+    barrier();
+    if (me > 0)  // until unit 0 has done all of it, alone
+        DO(dart_recv(&waited, 1, DART_TYPE_INT, 5, DART_GLOBAL_UNIT_ID(0)));
+    for (int i = 0; i < n; i++) {
+        const int k = (i + me) % n;
+        CHECK(memory[k][1] == 1);
+        DO(dart_team_memderegister(p[k]));
+        BAD(dart_team_memderegister(p[k]));
+        BAD(dart_team_memfree(p[k]));
+        BAD(dart_put_blocking(at(p[k], me, 0), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
+        free(memory[k]);
+    }
+    for (int u = 1; me == 0 && u < units; u++)
+        DO(dart_send(&v, 1, DART_TYPE_INT, 5, DART_GLOBAL_UNIT_ID(u)));
+    // What all have given back is used again.
+    int here[4] = {0};
+    dart_gptr_t q = DART_GPTR_NULL;
+    for (int round = 0; round < 40; round++) {
+        DO(dart_team_memregister(DART_TEAM_ALL, 4, DART_TYPE_INT, here, &q));
+        CHECK(q.segid >= -(n + 2));
+        DO(dart_team_memderegister(q));
+    }
+    DO(dart_team_memderegister(DART_GPTR_NULL));
+}
+
+// The numbers of segments are each team's own, and those of freed ones are given again.
+static void numbers(void)
+{
+    dart_gptr_t a, b, c;
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 4, DART_TYPE_INT, &a));
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 4, DART_TYPE_INT, &b));
+    CHECK(a.segid > 0 && b.segid > 0 && a.segid != b.segid);
+    DO(dart_team_memfree(a));
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 4, DART_TYPE_INT, &c));
+    CHECK(c.segid == a.segid);
+    dart_team_t team;
+    int here = 0;
+    DO(dart_team_clone(DART_TEAM_ALL, &team));
+    DO(dart_team_memalloc_aligned(team, 4, DART_TYPE_INT, &a));
+    CHECK(a.segid == 1 && a.teamid == team);
+    DO(dart_team_memregister(team, 1, DART_TYPE_INT, &here, &a));
+    CHECK(a.segid == -1);
+    DO(dart_team_memregister(team, 1, DART_TYPE_INT, &here, &a));
+    CHECK(a.segid == -2);
+    if (me % 2)
+        DO(dart_team_memderegister(a));
+    // Its memory goes with the team.
+    DO(dart_team_destroy(&team));
+    CHECK(team == DART_TEAM_NULL);
+    DO(dart_team_destroy(&team));
+    BAD(dart_team_memfree(a));
+    team = DART_TEAM_ALL;
+    BAD(dart_team_destroy(&team));
+    DO(dart_team_memfree(b));
+    DO(dart_team_memfree(c));
+}
+
+static void pools(void)
+{
+    enum { pieces = 128 };
+    dart_allocator_t pool;
+    dart_gptr_t p[pieces], one;
+    DO(dart_allocator_new(pieces * 32, DART_TEAM_ALL, &pool));
+    for (int i = 0; i < pieces; i++)
+        DO(dart_allocator_alloc(8, DART_TYPE_INT, &p[i], pool));
+    CHECK(dart_allocator_alloc(8, DART_TYPE_INT, &one, pool) == DART_ERR_NOMEM && DART_GPTR_ISNULL(one));
+    for (int i = 0; i < pieces; i++) {
+        DO(dart_put_blocking(p[i], (int[8]){i}, 8, DART_TYPE_INT, DART_TYPE_INT));
+        DO(dart_allocator_free(&p[i], pool));
+    }
+    DO(dart_allocator_alloc(8 * pieces, DART_TYPE_INT, &one, pool));
+    DO(dart_allocator_free(&one, pool));
+    DO(dart_allocator_destroy(&pool));
+    // Of a length that is no number of pieces: all of it.
+    DO(dart_allocator_new(100, DART_TEAM_ALL, &pool));
+    DO(dart_allocator_alloc(100, DART_TYPE_BYTE, &one, pool));
+    DO(dart_allocator_destroy(&pool));
+
+    // All of one unit's own: /dev/shm may be too small for that of all.
+    const size_t all = 16 << 20;
+    one = (dart_gptr_t){.teamid = DART_TEAM_ALL, .segid = DART_SEGMENT_LOCAL};
+    if (me == 0) {
+        DO(dart_memalloc(all, DART_TYPE_BYTE, &one));
+        CHECK(dart_memalloc(1, DART_TYPE_BYTE, &p[0]) == DART_ERR_NOMEM);
+        DO(dart_put_blocking(at(one, 0, all - 1), "x", 1, DART_TYPE_BYTE, DART_TYPE_BYTE));
+    }
+    barrier();
+    char got = 0;
+    DO(dart_get_blocking(&got, at(one, 0, all - 1), 1, DART_TYPE_BYTE, DART_TYPE_BYTE));
+    CHECK(got == 'x');
+    barrier();
+    if (me == 0)
+        DO(dart_memfree(one));
+}
+
+// A unit that waits by reading its own memory, as for a halo's signal, lets the others at it.
+static void signals(void)
+{
+    dart_gptr_t allocated, registered;
+    int memory = 0, *own;
+    DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, DART_TYPE_INT, &allocated));
+    DO(dart_gptr_getaddr(at(allocated, me, 0), (void **)&own));
+    *own = 0;
+    DO(dart_team_memregister(DART_TEAM_ALL, 1, DART_TYPE_INT, &memory, &registered));
+    barrier();
+    for (int way = 0; way < 2; way++) {
+        const dart_gptr_t p = way ? registered : allocated;
+        int one = 1, before, seen = 0;
+        if (me > 0)
+            DO(dart_fetch_and_op(p, &one, &before, DART_TYPE_INT, DART_OP_SUM));
+        while (me == 0 && seen < units - 1)
+            DO(dart_get_blocking(&seen, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+        barrier();
+    }
+    DO(dart_team_memderegister(registered));
+    DO(dart_team_memfree(allocated));
 }
 
 static void largest(const void *in, void *inout, size_t n, void *limit)
@@ -389,6 +564,7 @@ static void locality(void)
     dart_unit_locality_t *mine;
     DO(dart_unit_locality(DART_TEAM_ALL, DART_TEAM_UNIT_ID(me), &mine));
     const dart_hwinfo_t *hw = &mine->hwinfo;
+    CHECK(hw->num_sockets == -1 || hw->num_sockets >= 1);
     CHECK(mine->unit.id == me && strlen(hw->host) > 0 && hw->num_cores == 1 && hw->max_threads >= 1);
     // From the unit's core to all: nodes, modules, NUMA domains, packages, caches as there are.
     CHECK(hw->num_scopes >= 7 && hw->num_scopes <= DART_LOCALITY_MAX_DOMAIN_SCOPES);
@@ -560,10 +736,19 @@ int main(int argc, char **argv)
     CHECK(config->log_enabled);
     groups_and_teams();
     memory();
+    different_sizes();
+    registered_memory();
+    numbers();
+    pools();
+    signals();
     messages();
     locks();
     locality();
-    barrier();
+    // Some have given it back when it ends, some have not.
+    dart_gptr_t left;
+    DO(dart_team_memregister(DART_TEAM_ALL, 1, DART_TYPE_INT, &threads, &left));
+    if (me % 2)
+        DO(dart_team_memderegister(left));
     DO(dart_exit());
     CHECK(!dart_initialized() && dart_exit() == DART_ERR_NOTINIT);
     outside();

@@ -53,7 +53,9 @@ static void put_and_get(void)
                 DO(fanlight_put_handle(there, line, sizeof line / 2, &h[0]));
                 DO(fanlight_put_handle(fanlight_add(there, sizeof line / 2), line + words / 2, sizeof line / 2,
                                        &h[1]));
-                CHECK(h[0] != FANLIGHT_HANDLE_NULL && h[0] != h[1]);
+                // Null where the put is complete already.
+                CHECK((h[0] == FANLIGHT_HANDLE_NULL) == (fanlight_ptr(there) != NULL));
+                CHECK(h[0] == FANLIGHT_HANDLE_NULL || h[0] != h[1]);
                 DO(fanlight_waitall(h, 2));
                 CHECK(h[0] == FANLIGHT_HANDLE_NULL && h[1] == FANLIGHT_HANDLE_NULL);
             } else {
@@ -172,9 +174,11 @@ static void local_and_registered(void)
     WRONG(FANLIGHT_ERR_SEGMENT, fanlight_local_free(fanlight_add(other, 8)));
     DO(fanlight_local_free(other));
     // All of it is one piece again.
-    WRONG(FANLIGHT_ERR_MEMORY, fanlight_local_allocate(1048577, &mine));
-    DO(fanlight_local_allocate(1048576, &mine));
-    DO(fanlight_local_free(mine));
+    WRONG(FANLIGHT_ERR_MEMORY, fanlight_local_allocate(16777217, &mine));
+    if (me == 0) {  // /dev/shm may be too small for that of all
+        DO(fanlight_local_allocate(16777216, &mine));
+        DO(fanlight_local_free(mine));
+    }
 
     int64_t private[100];
     size_t bytes = 8 * (size_t)(me + 1);
@@ -698,8 +702,10 @@ static void misuse(void)
     stale = h;
     DO(fanlight_wait(&h));
     DO(fanlight_wait(&h));  // null: complete
-    WRONG(FANLIGHT_ERR_HANDLE, fanlight_wait(&stale));
-    WRONG(FANLIGHT_ERR_HANDLE, fanlight_handle_free(&stale));
+    if (stale != FANLIGHT_HANDLE_NULL) {  // as it is where the get was complete at once
+        WRONG(FANLIGHT_ERR_HANDLE, fanlight_wait(&stale));
+        WRONG(FANLIGHT_ERR_HANDLE, fanlight_handle_free(&stale));
+    }
     stale = 12345678;
     WRONG(FANLIGHT_ERR_HANDLE, fanlight_wait(&stale));
     DO(fanlight_put_handle(fanlight_at(p, units - 1, 0), &v, 8, &h));

@@ -227,6 +227,12 @@ static void run_mapped(Group& group, const Plan& plan, Bytes& in, Bytes& out, co
     if (!out.empty()) std::memcpy(out.data(), mapped.output[rank], out.size());
 }
 
+// All that the executor may refuse, on all members alike: a block of any length that is offered has no place
+// in the staging, and root-reads-all has no other form.
+static bool is_refused(const Group& group, const Algorithm& algorithm) {
+    return !group.single_copy() && algorithm.operation == Operation::gatherv && algorithm.name == "root-reads-all";
+}
+
 std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
@@ -240,10 +246,12 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     if (!unknown) {
         try {
             plan = plan_of(group, algorithm, p);
-        } catch (const std::invalid_argument&) {
-            // Too long to be staged whole: refused by all members alike, or the others hang.
-            return {};
+        } catch (const std::invalid_argument& e) {
+            if (is_refused(group, algorithm)) return {};
+            return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " + std::to_string(p.size) +
+                   " ranks, " + std::to_string(total) + " bytes in all: refused (" + e.what() + ")";
         }
+        if (is_refused(group, algorithm)) return std::string(algorithm.name) + " is not refused any more";
     }
 
     std::string wrong;
@@ -314,9 +322,11 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
             }
             result.push_back(p);
             // In short pieces, and by other trees and parts than those of the defaults.
-            p.parameters = {.degree = 1, .piece = 3000, .minimum = 100, .shift = 2, .ranks_per_node = 2};
+            p.parameters = {.degree = 1, .piece = 3000, .minimum = 100, .shift = 2};
+            p.topology = Topology::from("2x*:cyclic", size);
             if ((n > 1000 && n < 3000) || (n > 0 && n < 10 && root == 0)) result.push_back(p);
             p.parameters = {};
+            p.topology = {};
             if (family_of(a.operation) == Family::signal) return result;
         }
     return result;

@@ -140,6 +140,7 @@ TEST(Concurrent, AnotherThreadGivesARanksPart) {
         const Plan plan = g.plan(allreduce, p);
         const Combiner sum = sum_combiner();
         fanlight::UnderWay under_way;
+        if (!under_way.has_helper()) return std::string("no thread");
         for (std::uint64_t call = 0; call < 3; ++call) {
             if (call == 2) std::this_thread::sleep_for(std::chrono::milliseconds(250));
             std::uint64_t in = call + static_cast<std::uint64_t>(g.rank()), out = 0;

@@ -37,7 +37,7 @@ Messages messages(const std::vector<Exchange>& all, std::span<const int> members
     for (std::size_t r = 0; r < all.size(); ++r)
         for (const Transfer& t : all[r].steps) {
             if (t.kind != kind) continue;
-            const Message& m = t.message;
+            const RemoteMessage& m = t.message;
             const bool sends = kind == Transfer::Kind::send;
             const auto key = std::tuple(sends ? members[r] : m.peer, sends ? m.peer : members[r], m.number);
             const Seen seen = need == Need::numbers ? Seen{m.bytes, 0, 0, 0, m.offered}

@@ -1,6 +1,7 @@
 // The shared executor with ranks as processes over a real segment: run under AddressSanitizer
 // as well.  Single copy reads the memory of another process here.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,9 +18,37 @@
 namespace fanlight::testing {
 namespace {
 
+// Goes on in a new pid namespace, as a process whose number there is `number` (2 or more); what it
+// returns with, its parent returns with.
+void go_on_in_a_pid_namespace(int number) {
+    const auto child_goes_on = [] {
+        const pid_t child = fork();
+        if (child == 0) return;
+        int status = 0;
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+    };
+    if (unshare(CLONE_NEWPID) != 0) _exit(4);
+    child_goes_on();  // process 1 there, which lives as long as the namespace
+    for (int i = 2; i < number; ++i) {
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        waitpid(child, nullptr, 0);
+    }
+    child_goes_on();
+}
+
+bool may_make_pid_namespaces() {
+    const pid_t child = fork();
+    if (child == 0) _exit(unshare(CLONE_NEWPID) == 0 ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
 // Runs `body(group)` in each of `size` processes; what it returns is printed, and the number
 // of processes that complained or died comes back.
-int on_processes(int size, bool single_copy, const std::function<std::string(Group&)>& body) {
+int on_processes(int size, bool single_copy, const std::function<std::string(Group&)>& body, bool own_namespaces = false) {
     std::error_code error;
     Segment segment = Segment::create(Group::segment_bytes(size), error);
     EXPECT_FALSE(error) << error.message();
@@ -29,6 +58,7 @@ int on_processes(int size, bool single_copy, const std::function<std::string(Gro
         std::fflush(stdout);
         const pid_t child = fork();
         if (child == 0) {
+            if (own_namespaces) go_on_in_a_pid_namespace(2 + r);
             std::error_code e;
             Segment mine = Segment::open(name, e);
             if (e) _exit(2);
@@ -62,6 +92,23 @@ int on_processes(int size, bool single_copy, const std::function<std::string(Gro
     }
     segment.unlink();
     return bad;
+}
+
+// A rank's process id means nothing to ranks of another pid namespace, where it is a stranger's or
+// nobody's: whoever waits for it long enough to look must not take it for dead.
+std::string in_a_namespace_of_its_own(Group& g) {
+    const Algorithm& barrier = *find_algorithm(Operation::barrier, "dissemination");
+    const Plan plan = g.plan(barrier, {.operation = Operation::barrier, .rank = g.rank(), .size = g.size()});
+    for (int round = 0; round < 2; ++round) {
+        if (round == 1 && g.rank() == 0) usleep(700000);
+        g.run(plan, nullptr, nullptr, nullptr);
+    }
+    return {};
+}
+
+TEST(Processes, PidNamespacesOfTheirOwn) {
+    if (!may_make_pid_namespaces()) GTEST_SKIP() << "new pid namespaces are not allowed here";
+    EXPECT_EQ(on_processes(3, false, in_a_namespace_of_its_own, true), 0);
 }
 
 bool may_read_children() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catalogue.h"
+#include "execute/called.h"
 #include "execute/unknown_lengths.h"
 #include "on_threads.h"
 #include "schedule/all_ranks.h"
@@ -63,6 +64,28 @@ std::string name_of(const ::testing::TestParamInfo<const Algorithm*>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), name_of);
+
+#ifndef __SANITIZE_THREAD__
+// More ranks than the words of one register hold bits, and than there are lanes and cells for with fewer.
+TEST(ManyRanks, AreRight) {
+    for (const auto& [size, single_copy] : {std::pair{33, true}, {65, false}, {129, false}}) {
+        auto all = problems_of_all(size, {15});
+        for (auto& some : all)
+            std::erase_if(some, [size = size](const Problem& p) {
+                return (has_root(p.operation) && p.root != size - 1) || (size > 33 && p.parameters.piece);
+            });
+        EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                // So many threads on a few cores take long: of each operation one algorithm.
+                if (size > 65 && i > 0 && algorithms()[i].operation == algorithms()[i - 1].operation) continue;
+                for (const Problem& p : all[i])
+                    if (std::string w = run_and_check(g, algorithms()[i], p, size > 33 ? 1 : 2); !w.empty()) return w;
+            }
+            return std::string();
+        }), "") << size << " ranks";
+    }
+}
+#endif
 
 // On buffers that all members have mapped, with little room for scratch, so that some run in pieces.
 class MappedCatalogue : public ::testing::TestWithParam<const Algorithm*> {};
@@ -274,6 +297,16 @@ TEST(OutOfStep, IsFoundByAll) {
             }
             return std::string();
         }), "") << algorithm;
+}
+
+TEST(OutOfStep, ReduceScattersOfOtherLengthsDiffer) {
+    Problem p;
+    p.operation = Operation::reduce_scatter;
+    p.size = 2;
+    p.blocks = {{0, 8}, {8, 16}};
+    Problem longer = p;
+    longer.blocks = {{0, 8}, {8, 24}};
+    EXPECT_NE(called(p), called(longer));
 }
 
 // Where one length ends a piece of the other is longer.

@@ -1,13 +1,17 @@
+#include "execute/process_watch.h"
 #include "execute/wait.h"
 
 #include <gtest/gtest.h>
+#include <linux/sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
@@ -82,7 +86,7 @@ TEST(Wait, MpiProgressesWhileWaiting) {
     for (const int ranks : {1, 8}) {
         Waiter::Hooks h = hooks();
         int progressed = 0;
-        h.progress = [&] { ++progressed; };
+        h.progress = [&] { return ++progressed, Polled{}; };
         Waiter wait(ranks, h, 1);
         // Ready only by what the hook does, as with a rendezvous that this rank owes.
         wait(0, "x", [&] { return progressed >= 20; });
@@ -173,6 +177,29 @@ TEST(Wait, MembersOfAnotherNamespaceAreNotWatched) {
     EXPECT_EQ(death(wait, 1, 0.6), "");
 }
 
+// By the time that an id is watched again it may be another process's.
+TEST(Wait, AProcessWithTheIdOfADeadOneIsAlive) {
+    pid_t child = child_that_pauses();
+    const pid_t pids[] = {getpid(), child};
+    Waiter first(2, hooks(), 2);
+    first.watch(pids, 0);
+    end(child);
+    clone_args wanted{};
+    wanted.exit_signal = SIGCHLD;
+    wanted.set_tid = reinterpret_cast<std::uintptr_t>(&child);
+    wanted.set_tid_size = 1;
+    const long again = syscall(SYS_clone3, &wanted, sizeof wanted);
+    if (again == 0) {
+        pause();
+        _exit(0);
+    }
+    if (again < 0) GTEST_SKIP() << "no process may choose its id here";
+    Waiter second(2, hooks(), 2);
+    second.watch(pids, 0);
+    EXPECT_EQ(death(second, 1, 0.5), "");
+    end(child);
+}
+
 TEST(Wait, AnUnwatchedWaitGoesOn) {
     Waiter wait(2, hooks(), 2);
     EXPECT_EQ(death(wait, 1, 0.3), "");
@@ -196,6 +223,13 @@ TEST(Wait, ThousandsOfWaitersShareTheirDescriptors) {
         EXPECT_NE(death(*waiters[1234], 1), "");
     }
     EXPECT_EQ(descriptors(), before);
+}
+
+TEST(Wait, WhomNobodyWatchesIsForgotten) {
+    const std::shared_ptr<ProcessWatch> watched = ProcessWatch::of(getpid());
+    for (pid_t pid = 1; pid <= 5000; ++pid) ProcessWatch::of((1 << 22) + pid);  // above all that Linux gives
+    EXPECT_LE(ProcessWatch::kept(), 3u);
+    EXPECT_EQ(ProcessWatch::of(getpid()), watched);
 }
 
 // The rest in processes of their own, since they end, or since settings are read once.

@@ -10,6 +10,7 @@
 #include "execute/wait.h"
 #include "fanlight/global.h"
 #include "global/dissemination.h"
+#include "global/numbers.h"
 #include "global/pool.h"
 #include "global/queue.h"
 
@@ -136,7 +137,7 @@ TEST(Lock, OneAtATime) {
 // No two pieces that are taken at a time share a byte, and all of it comes back.
 TEST(PoolOfThreads, PiecesAreApart) {
     constexpr std::size_t bytes = 1 << 16;
-    Pool pool(bytes);
+    Pool pool(bytes, 128);
     std::vector<int> owner(bytes / 128, -1);
     std::atomic<int> wrong = 0;
     on_units(4, [&](int unit, const auto&) {
@@ -155,6 +156,27 @@ TEST(PoolOfThreads, PiecesAreApart) {
     EXPECT_TRUE(pool.empty());
     EXPECT_EQ(pool.take(bytes), 0u);
     EXPECT_FALSE(pool.give(128));
+}
+
+TEST(Numbers, AreTheLeastThatAreFree) {
+    Numbers<int> numbers;
+    std::vector<int> things(70000);
+    EXPECT_EQ(numbers.give(&things[0], 1), 1);
+    EXPECT_EQ(numbers.give(&things[1], 1), 2);
+    EXPECT_EQ(numbers.give(&things[2], -1), -1);
+    EXPECT_EQ(numbers.find(2), &things[1]);
+    EXPECT_EQ(numbers.find(0), nullptr);
+    numbers.withdraw(1, &things[1]);  // another one's
+    EXPECT_EQ(numbers.find(1), &things[0]);
+    numbers.withdraw(1, &things[0]);
+    EXPECT_EQ(numbers.find(1), nullptr);
+    EXPECT_EQ(numbers.give(&things[3], 1), 1);
+    numbers.put(0, &things[4]);
+    for (int n = 3; n <= INT16_MAX; n += 1000) numbers.put(static_cast<std::int16_t>(n), &things[0]);
+    EXPECT_EQ(numbers.give(&things[5], 1), 4);
+    for (int n = 1; n <= INT16_MAX; ++n) numbers.put(static_cast<std::int16_t>(-n), &things[0]);
+    EXPECT_EQ(numbers.give(&things[6], -1), 0);
+    EXPECT_EQ(numbers.find(0), &things[4]);
 }
 
 }  // namespace

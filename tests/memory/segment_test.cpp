@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -100,6 +102,49 @@ TEST(Segment, TheNameGoesWithItsMaker) {
         EXPECT_FALSE(c);
     }
     EXPECT_FALSE(exists(name));
+}
+
+TEST(Segment, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
+    struct Maker {
+        pid_t pid;
+        std::string name;
+    };
+    // A process that has made a segment two minutes ago, and waits to be killed.
+    const auto maker = [] {
+        int name[2];
+        EXPECT_EQ(pipe(name), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            std::error_code error;
+            const Segment s = Segment::create(5000, error);
+            const auto past = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2);
+            std::filesystem::last_write_time("/dev/shm" + s.name(), past, error);
+            if (write(name[1], s.name().data(), s.name().size()) < 0) _exit(1);
+            for (;;) pause();
+        }
+        char text[100] = "";
+        EXPECT_GT(read(name[0], text, sizeof text - 1), 0);
+        close(name[0]);
+        close(name[1]);
+        return Maker{child, text};
+    };
+    const auto end = [](const Maker& m) {
+        kill(m.pid, SIGKILL);
+        waitpid(m.pid, nullptr, 0);
+    };
+    const Maker alive = maker(), dead = maker();
+    end(dead);
+    ASSERT_TRUE(exists(dead.name));
+    ASSERT_TRUE(exists(alive.name));
+    EXPECT_EQ(in_child([&] {
+        std::error_code error;
+        const Segment s = Segment::create(5000, error);
+        return s ? 0 : 1;
+    }), 0);
+    EXPECT_FALSE(exists(dead.name));
+    EXPECT_TRUE(exists(alive.name));
+    end(alive);
+    shm_unlink(alive.name.c_str());
 }
 
 TEST(Segment, NamesDiffer) {
@@ -207,6 +252,23 @@ TEST(SegmentRed, ASmallSharedMemoryIsAnErrorAndNoSigbus) {
         std::memset(s.bytes().data(), 1, s.bytes().size());
         if (Segment::create(768 << 10, error) || left_behind() != 1) return 5;
         return 0;
+    });
+    if (result == skip) GTEST_SKIP() << "needs root and a mount namespace";
+    EXPECT_EQ(result, 0);
+}
+
+TEST(SegmentGreen, WhatIsReservedLaterIsSharedAndTakesNoMemoryBefore) {
+    const int result = in_child([] {
+        if (!own_shared_memory("size=1M")) return skip;
+        std::error_code error;
+        Segment s = Segment::create(std::size_t{16} << 20, error, Segment::Pages::later);
+        if (!s || error) return 1;
+        const Segment other = Segment::open(s.name(), error);
+        if (!other || error) return 2;
+        if (s.reserve(512 << 10) || s.reserve(512 << 10)) return 3;
+        std::memset(s.bytes().data(), 7, 512 << 10);
+        if (other.bytes()[(512 << 10) - 1] != std::byte{7}) return 4;
+        return s.reserve(8 << 20) == std::errc::no_space_on_device ? 0 : 5;
     });
     if (result == skip) GTEST_SKIP() << "needs root and a mount namespace";
     EXPECT_EQ(result, 0);

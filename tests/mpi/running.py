@@ -188,6 +188,7 @@ class Algorithm:
     operation: str
     name: str
     restrictions: frozenset
+    parameters: frozenset
 
 
 # What MPI does not have.
@@ -198,8 +199,12 @@ BY_NAME = {"allgatherv_any"}
 def algorithms(operation=""):
     """The rows of registry.def: those of MPI's operations, or of this one."""
     text = (ROOT / "src/algorithms/registry.def").read_text()
-    rows = re.findall(r"^ALGORITHM\((\w+), (\w+), ([\w |]+),", text, re.M)
-    return [Algorithm(o, n.replace("_", "-"), frozenset(r.replace(" ", "").split("|")) - {"none"}) for o, n, r in rows
+    rows = re.findall(r"^ALGORITHM\((\w+), (\w+), ([\w |]+), ([\w |]+),", text, re.M)
+
+    def words(field):
+        return frozenset(field.replace(" ", "").split("|")) - {"none"}
+
+    return [Algorithm(o, n.replace("_", "-"), words(r), words(p)) for o, n, r, p in rows
             if (o == operation if operation else o not in BY_NAME)]
 
 
@@ -237,5 +242,5 @@ def is_root():
     return os.geteuid() == 0
 
 
-def can_unshare():
-    return is_root() and shutil.which("unshare") and subprocess.run(["unshare", "-m", "true"]).returncode == 0
+def can_unshare(*what):
+    return is_root() and shutil.which("unshare") and subprocess.run(["unshare", *(what or ["-m"]), "true"]).returncode == 0

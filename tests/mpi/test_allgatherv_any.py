@@ -34,7 +34,7 @@ def test_settings(mpi, settings, fanlight_only):
 
 
 # Nothing but an allgather of the lengths and an allgatherv then.
-@pytest.mark.parametrize("mpi,settings", [(MPICH, {"NODES": "cyclic:2"}), (OPENMPI, {"NODES": "blocks:2"}),
+@pytest.mark.parametrize("mpi,settings", [(MPICH, {"TOPOLOGY": "2x*:cyclic"}), (OPENMPI, {"TOPOLOGY": "2x*"}),
                                           (IMPI, {"TRANSPORT": "message"}), (MPICH, {"ALGORITHM": "allgatherv-any:native"})], ids=str)
 def test_where_it_is_not_one_operation(mpi, settings, fanlight_only):
     served(mpi, 3, settings, "mpi")

@@ -20,6 +20,28 @@ def test_thousands_of_communicators(mpi, ranks, rounds, plain):
         assert sum(c["count"] for c in result.report.json["communicators"] if c["served"]) > rounds, str(result)
 
 
+# Of three ranks one node has no room for the longest elements, and the other one needs none.
+@parametrize("mpi,ranks,settings", [(MPICH, 2, {}), (OPENMPI, 2, {"SINGLE_COPY": "off"}),
+                                    (MPICH, 3, {"TOPOLOGY": "2x*", "SINGLE_COPY": "off"})], ids=str)
+def test_layouts_of_datatypes(mpi, ranks, settings, plain):
+    run(mpi, ranks, "datatypes", settings, preload=not plain, timeout=40).must_be_ok()
+
+
+@parametrize("mpi", [MPICH], ids=str)
+def test_communicators_that_are_left_to_finalize(mpi, plain):
+    result = run(mpi, 2, "left_communicators", {"TRANSPORT": "rma-fence", "ALGORITHM": "allreduce:recursive-doubling"}, preload=not plain,
+                 timeout=40).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") > 40, str(result)
+
+
+@parametrize("mpi", [MPICH], ids=str)
+def test_no_thread_takes_the_programs_signals(mpi, plain):
+    result = run(mpi, 2, "signals", preload=not plain).must_be_ok()
+    if not plain:
+        assert result.report.calls("iallreduce") == 2, str(result)  # the second ones
+
+
 @parametrize("ranks,start_after", [(2, 0), (3, 16), repeated(3, 0), repeated(2, 16)])
 def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
     result = run(mpi, ranks, "threads", {"START_AFTER": start_after}, preload=not plain)
@@ -28,6 +50,46 @@ def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
     result.must_be_ok()
     if not plain:
         assert result.report.calls("allreduce") > 500, str(result)
+        # Of all threads, which have ended.
+        counted = {o: result.report.calls(o, by=None) for o in ("allreduce", "barrier", "bcast")}
+        assert counted == {"allreduce": ranks * 450, "barrier": ranks * 301, "bcast": ranks * 300}, str(result)
+
+
+@parametrize("ranks", [2, repeated(3)])
+def test_threads_with_all_kinds_of_collectives(mpi, ranks, plain):
+    result = run(mpi, ranks, "threads_of_all_kinds", preload=not plain)
+    if "skipped" in result.out:
+        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
+    result.must_be_ok()
+    if not plain:
+        for operation, least in (("allreduce", 150), ("allreduce_init", 50), ("iallreduce", 100), ("ibcast", 50)):
+            assert result.report.calls(operation) >= least * ranks, f"{operation}\n{result}"
+
+
+@parametrize("mpi", [MPICH, OPENMPI, repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_threads_that_first_use_one_datatype(mpi, plain):
+    """What is freed is filled with other bytes at once."""
+    result = run(mpi, 2, "threads_one_datatype", preload=not plain, settings={"MALLOC_PERTURB_": 165})
+    if "skipped" in result.out:
+        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
+    result.must_be_ok()
+    if not plain:
+        assert result.report.calls("bcast") > 4000, str(result)
+
+
+@libraries
+@parametrize("start_after", [0, repeated(2)])
+def test_collectives_in_callbacks(mpi, start_after, plain):
+    run(mpi, 2, "callbacks", {"START_AFTER": start_after}, preload=not plain, timeout=60).must_be_ok()
+
+
+@parametrize("mpi", [MPICH], ids=str)
+def test_report_says_what_the_first_calls_took(mpi, fanlight_only):
+    said = run(mpi, 2, "plain_calls", {"START_AFTER": 5, "REPORT": "-"}).must_be_ok().err
+    assert re.search(r"first calls of communicators \(FANLIGHT_START_AFTER=5\): 1\d, 0\.\d+ seconds in the MPI library", said), said
+    assert "1 communicator(s) with 2 ranks served by Fanlight" in said, said
+    said = run(mpi, 2, "plain_calls", {"START_AFTER": 500, "REPORT": "-"}).must_be_ok().err
+    assert "1 communicator(s) with 2 ranks left to the MPI library: fewer calls than FANLIGHT_START_AFTER" in said, said
 
 
 @libraries
@@ -104,6 +166,33 @@ def test_invalid_arguments(mpi, plain, fanlight_only):
     assert result.report.calls("allreduce") > 100, str(result)
 
 
+@parametrize("mpi,before,start_after", [(MPICH, 0, 0), (OPENMPI, 0, 4), repeated(IMPI, 0, 4), repeated(MPICH_ABI, 0, 4)], ids=str)
+def test_an_error_of_the_root_alone_before_a_communicator_is_served(mpi, before, start_after, plain):
+    result = run(mpi, 3, f"wrong_on_the_root {before}", {"START_AFTER": start_after}, preload=not plain, timeout=30).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") >= 3 * 35, str(result)
+
+
+# On one rank alone.
+def on_rank(rank, *settings):
+    return ["/bin/sh", "-c", f'test "${{PMI_RANK:-$PMIX_RANK}}" = {rank} && exec env {" ".join(settings)} "$0" "$@"; exec "$0" "$@"']
+
+
+# On rank 1 alone, and what the message says.
+DIFFERENT = [("FANLIGHT_START_AFTER=7", "FANLIGHT_START_AFTER differs between the ranks .\"0\" on rank 0, \"7\" on rank 1 of 3."),
+             ("FANLIGHT=off", "FANLIGHT differs between the ranks .\"1\" on rank 0, \"0\" on rank 1 of 3."),
+             ("FANLIGHT_ALGORITHM=bcast:native", "FANLIGHT_ALGORITHM differs between the ranks .\"\" on rank 0, \"bcast:native\" on rank 1")]
+
+
+@parametrize("mpi,setting,said", [(mpi, *case) if mpi is MPICH or (mpi is OPENMPI and case is DIFFERENT[0]) else repeated(mpi, *case)
+                                  for mpi in running.ALL for case in DIFFERENT], ids=str)
+def test_settings_that_differ(mpi, setting, said, fanlight_only):
+    """They are compared before anything follows from them; all ranks stay with the MPI library."""
+    result = run(mpi, 3, [*on_rank(1, setting), mpi.program("plain_calls")], timeout=30).must_be_ok()
+    assert len(re.findall(said, result.err)) == 1, str(result)
+    assert result.report.calls() == 0 and "FANLIGHT_ settings differ between the ranks" in result.report.reasons(), str(result)
+
+
 def test_a_graph_with_an_edge_that_one_end_names(mpi, fanlight_only):
     result = run(mpi, 3, "one_way_graph").must_be_ok()
     assert result.report.calls("allreduce") > 60, str(result)
@@ -116,6 +205,11 @@ OUT_OF_STEP = {
     "root": "reduce of 8 bytes, root . where rank . calls reduce of 8 bytes, root",
     "operation": "(barrier|allgather of 8 bytes) where rank . calls (barrier|allgather of 8 bytes)",
     "scatterv": "rank 0 sends 32 bytes where rank . expects 24 from it in scatterv",
+    "gather-own": "rank 0 sends 72 bytes to itself where it expects 32 in gather",
+    "igather-own": "rank 0 sends 72 bytes to itself where it expects 32 in gather",
+    "gather-less": "rank 0 sends 24 bytes to itself where it expects 32 in gather",
+    "scatter-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatter",
+    "scatterv-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatterv",
     "gatherv": "rank . (sends 72 bytes where rank 0 expects 32 from it|has 72 bytes where rank 0 expects at most 32) in gatherv",
     "ilength": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
     "igatherv": "rank . sends 72 bytes where rank 0 expects 32 from it in gatherv",
@@ -138,6 +232,21 @@ def test_ranks_call_different_collectives_and_the_job_ends(mpi, fanlight_only):
     result = run(mpi, 3, "out_of_step length fatal", timeout=30)
     assert not result.hung and result.code != 0 and result.seconds < 15, str(result)
     assert re.search(OUT_OF_STEP["length"], result.err), str(result)
+
+
+# As in containers that share a machine's memory and network: each rank has process ids of its own.
+CONTAINER = ["unshare", "--pid", "--fork", "sh", "-c",
+             'i=0; while [ $i -lt ${PMI_RANK:-$PMIX_RANK} ]; do sh -c :; i=$((i + 1)); done; "$@"; exit $?', "sh"]
+
+
+@parametrize("mpi", [MPICH, OPENMPI, repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_pid_namespaces(mpi, plain):
+    if not running.can_unshare("--pid", "--fork"):
+        pytest.skip("a pid namespace of its own needs root")
+    result = run(mpi, 3, "late 1", {"WAITING_REPORT": 0.3, "VERBOSE": 1}, preload=not plain, settings=NO_CMA, wrapper=CONTAINER, timeout=40)
+    result.must_be_ok()
+    if not plain:
+        assert "single copy no" in result.err and result.report.calls("allreduce") and "waits for" in result.err, str(result)
 
 
 @libraries
@@ -181,6 +290,59 @@ def test_more_than_two_gib(mpi, plain):
     result = run(mpi, 2, "two_gib", preload=not plain, timeout=200).must_be_ok()
     if not plain:
         assert result.report.calls("bcast") and result.report.calls("allgather"), str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_no_memory(mpi, fanlight_only):
+    result = run(mpi, 2, "no_memory", timeout=40).must_be_ok()
+    assert "an error" in result.out and "fanlight: " in result.err, str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_no_memory_in_calls_without_a_communicator(mpi, fanlight_only):
+    result = run(mpi, 2, "no_memory_later", {"ALGORITHM": "reduce:binomial"}, timeout=60).must_be_ok()
+    assert "waitall: an error" in result.out and "fanlight: std::bad_alloc" in result.err, str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_no_threads(mpi, fanlight_only):
+    result = run(mpi, 2, "threadless", preloads=(mpi.program("no_threads.so"), None), timeout=40).must_be_ok()
+    assert "no thread could be started that advances non-blocking operations" in result.report.reasons(), str(result)
+    assert result.report.calls("allreduce") > 30 and result.report.calls("iallreduce") == 0, str(result)
+
+
+@parametrize("mpi,rank", [(MPICH, 0), (MPICH, 2), repeated(OPENMPI, 0), repeated(IMPI, 2), repeated(MPICH_ABI, 0)], ids=str)
+def test_the_report_is_wanted_on_one_rank(mpi, rank, tmp_path, fanlight_only):
+    """It is that of all ranks, and written there."""
+    command = [*on_rank(rank, f"FANLIGHT_REPORT={tmp_path}/report"), mpi.program("plain_calls")]
+    result = run(mpi, 3, command, {"REPORT": ""}, timeout=30).must_be_ok()
+    report = running.Report((tmp_path / "report").read_text())
+    assert report.json["ranks"] == 3 and report.calls("allreduce") >= 3 * 90, str(result)
+    assert [c["count"] for c in report.json["communicators"] if c["served"]] == [1], str(report.json)
+
+
+@parametrize("mpi", [MPICH, repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+@parametrize("single_copy", ["off", "on"])
+def test_others_may_read_this_process_while_they_need_to(mpi, single_copy, tmp_path, fanlight_only):
+    """As under Yama; the MPI library's own single copy is off, which would ask for the same."""
+    settings = {"MPIR_CVAR_CH4_CMA_ENABLE": "0", "YAMA": tmp_path}
+    preloads = (mpi.program("yama.so"), None)
+    result = run(mpi, 3, "plain_calls", {"SINGLE_COPY": single_copy, "VERBOSE": 1}, settings=settings, preloads=preloads).must_be_ok()
+    said = 3 if single_copy == "on" else 0
+    assert result.err.count("yama: allowed") == said and result.err.count("yama: forbidden") == said, str(result)
+    assert f"single copy {'yes' if said else 'no'}" in result.err, str(result)
+    # Where it helps nothing.
+    result = run(mpi, 3, "plain_calls", {"SINGLE_COPY": "on", "VERBOSE": 1}, settings=settings, preloads=preloads,
+                 wrapper=[running.PROGRAMS / "no_single_copy"]).must_be_ok()
+    assert result.err.count("yama: allowed") == 3 and result.err.count("yama: forbidden") == 3, str(result)
+    assert "single copy no" in result.err, str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+def test_a_file_of_rules_that_cannot_be(mpi, fanlight_only):
+    """Ends the program with a message, as any that cannot be read."""
+    result = run(mpi, 2, "plain_calls", {"RULES": "/" + 5000 * "x"}, timeout=30)
+    assert not result.hung and result.code != 0 and "FANLIGHT_RULES: cannot read" in result.err, str(result)[:2000]
 
 
 @parametrize("mpi,ranks", [(MPICH, 2), (MPICH, 5), (OPENMPI, 5), (IMPI, 2), (MPICH_ABI, 2), repeated(OPENMPI, 2), repeated(IMPI, 5),

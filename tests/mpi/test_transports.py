@@ -1,5 +1,5 @@
 """Every algorithm over messages and windows, and every operation composed over nodes: on one node,
-on one that is taken for several (FANLIGHT_NODES), and on hosts of their own (tests/cluster)."""
+on one that is taken for several (FANLIGHT_TOPOLOGY), and on hosts of their own (tests/cluster)."""
 
 import collections
 import dataclasses
@@ -81,20 +81,20 @@ def test_in_one_node(mpi, transport, ranks, tmp_path, fanlight_only):
     every_algorithm(mpi, ranks, {"TRANSPORT": transport, "RULES": rules(tmp_path)}, operations)
 
 
-@pytest.mark.parametrize("nodes,ranks", [("blocks:2", 4), ("cyclic:2", 5), ("blocks:3", 5), ("cyclic:3", 3)])
+@pytest.mark.parametrize("nodes,ranks", [("2x*", 4), ("2x*:cyclic", 5), ("3x*", 5), ("3x*:cyclic", 3)])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_composed(mpi, nodes, ranks, tmp_path, fanlight_only):
-    settings = {"NODES": nodes, "RULES": rules(tmp_path), "VERBOSE": 1}
+    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path), "VERBOSE": 1}
     # Where a node's ranks do not follow each other a scan is not composed.
-    composed = COMPOSED - (SCANS if nodes.startswith("cyclic") and ranks > int(nodes[-1]) else set())
-    result = every_algorithm(mpi, ranks, settings, set(by_operation()), int(nodes[-1]), composed)
+    composed = COMPOSED - (SCANS if nodes.endswith("cyclic") and ranks > int(nodes[0]) else set())
+    result = every_algorithm(mpi, ranks, settings, set(by_operation()), int(nodes[0]), composed)
     assert served(result, "between the nodes") == composed, str(result)
 
 
-@pytest.mark.parametrize("transport,nodes", [("rma-flush", "blocks:2"), ("rma-fence", "cyclic:2"), ("rma-lock", "cyclic:2")])
+@pytest.mark.parametrize("transport,nodes", [("rma-flush", "2x*"), ("rma-fence", "2x*:cyclic"), ("rma-lock", "2x*:cyclic")])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_composed_over_windows(mpi, transport, nodes, tmp_path, fanlight_only):
-    every_algorithm(mpi, 3, {"NODES": nodes, "RULES": rules(tmp_path, f"transport={transport}")}, COMPOSED, 2)
+    every_algorithm(mpi, 3, {"TOPOLOGY": nodes, "RULES": rules(tmp_path, f"transport={transport}")}, COMPOSED, 2)
 
 
 def served(result, how):
@@ -106,25 +106,25 @@ def in_lanes(result):
     return served(result, "in lanes")
 
 
-@pytest.mark.parametrize("mpi,nodes,ranks", [(MPICH, "blocks:2", 4), (OPENMPI, "cyclic:2", 4)], ids=str)
+@pytest.mark.parametrize("mpi,nodes,ranks", [(MPICH, "2x*", 4), (OPENMPI, "2x*:cyclic", 4)], ids=str)
 def test_in_lanes(mpi, nodes, ranks, tmp_path, fanlight_only):
     # Alltoall's blocks for a node must be neighbours.
-    lanes = LANES - ({"alltoall"} if nodes.startswith("cyclic") else set())
-    settings = {"NODES": nodes, "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1}
+    lanes = LANES - ({"alltoall"} if nodes.endswith("cyclic") else set())
+    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1}
     result = every_algorithm(mpi, ranks, settings, lanes, 2, LANES)
     assert in_lanes(result) == lanes, str(result)
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
-    result = run(mpi, 3, "every_algorithm 1", {"NODES": "blocks:2", "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1})
+    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1})
     assert in_lanes(result.must_be_ok()) == set(), str(result)
     assert result.report.calls("bcast") and not result.report.calls("alltoall"), str(result)
 
 
 @pytest.mark.parametrize("how", ["non-blocking", "persistent"])
 @pytest.mark.parametrize("mpi,settings,reason", [
-    (MPICH, {"NODES": "cyclic:2"}, "a communicator that spans several nodes"),
+    (MPICH, {"TOPOLOGY": "2x*:cyclic"}, "a communicator that spans several nodes"),
     (OPENMPI, {"TRANSPORT": "message"}, "FANLIGHT_TRANSPORT does not serve it")], ids=str)
 def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_only):
     result = run(mpi, 3, "every_algorithm 1", settings, preloads=(mpi.program("by_requests.so"), None),
@@ -135,14 +135,31 @@ def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_o
         assert {r["reason"] for r in result.report.rows(name, "mpi")} & {reason, "lengths that only the root knows, non-blocking"}, str(result)
 
 
+@pytest.mark.parametrize("topology", ["1x2x2", "1x2x2:0,2,1,3", "1x(3+1)"])
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_levels_in_one_node(mpi, topology, fanlight_only):
+    operations = ("barrier", "bcast", "reduce", "allreduce")
+    result = run(mpi, 4, "every_algorithm 1", {"TOPOLOGY": topology, "VERBOSE": 1,
+                                               "ALGORITHM": ",".join(f"{o}:by-levels" for o in operations)}).must_be_ok()
+    assert f"4 ranks in domains {topology}" in result.err, str(result)
+    for operation in operations:
+        assert result.report.algorithms(operation) == {"by-levels"}, str(result)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_a_topology_of_other_ranks(mpi, fanlight_only):
+    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x2"})
+    assert result.code != 0 and "FANLIGHT_TOPOLOGY: topology '2x2': it has 4 places for 3 ranks" in result.err, str(result)
+
+
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_flat(mpi, tmp_path, fanlight_only):
-    every_algorithm(mpi, 3, {"NODES": "blocks:2", "RULES": rules(tmp_path, "flat=yes")}, set(by_operation()))
+    every_algorithm(mpi, 3, {"TOPOLOGY": "2x*", "RULES": rules(tmp_path, "flat=yes")}, set(by_operation()))
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_between_nodes_only_if_allowed(mpi, fanlight_only):
-    result = run(mpi, 3, "every_algorithm 1", {"NODES": "blocks:2", "TRANSPORT": "shared"}).must_be_ok()
+    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "TRANSPORT": "shared"}).must_be_ok()
     assert not result.report.calls(), str(result)
     assert "FANLIGHT_TRANSPORT does not serve it" in result.report.reasons(), str(result)
 

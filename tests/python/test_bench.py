@@ -33,3 +33,20 @@ def test_persistent(fanlight, tmp_path):
 
 def test_persistent_goes_with_no_operation(fanlight):
     assert "--persistent" in fanlight("bench", "--persistent", "--operation", "bcast", code=2).stderr
+
+
+@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
+def test_progress(fanlight, tmp_path, kind):
+    """A rank that waits in a barrier does its part of what others ask of the MPI library: no hundred times later."""
+    output = tmp_path / "times.json"
+    said = fanlight("bench", "--progress", "--quick", "--mpi", f"{kind}={environment_of(kind)}", "-n", 3,
+                    "--output", output).stdout
+    record = json.loads(output.read_text())
+    assert record["problems"] == [] and record["runs"][0]["preloaded"]
+    assert [(r["case"], r["after"]) for r in record["progress"]] == [
+        (case, after) for after in (0, 20000) for case in ("accumulate", "fetch_and_op", "vector")]
+    assert all(f"{r['ratio']:.2f}" in said and 0 < r["ratio"] < 20 for r in record["progress"])
+
+
+def test_progress_goes_with_no_operation(fanlight):
+    assert "--progress" in fanlight("bench", "--progress", "--operation", "bcast", code=2).stderr

@@ -77,10 +77,17 @@ def test_count(fanlight):
     problem = _core.Problem("bcast", 10, bytes=1000)
     counts = package.count("binomial", problem)
     assert counts["messages"] == 9 and counts["bytes"] == 9000
-    assert package.count("binomial", problem, 5)["messages_between_nodes"] < 9
+    assert counts["between"] == []
+    nodes = _core.Problem("bcast", 10, bytes=1000, topology="2x(3+2)")
+    assert nodes.topology == "2x(3+2)"
+    across_nodes, across_domains = package.count("binomial", nodes)["between"]
+    assert 1 <= across_nodes["messages"] <= across_domains["messages"] < 9
     assert package.cost("binomial", problem) > 0
     said = fanlight("count", "bcast", "-n", "10", "--bytes", "1000").stdout
     assert "binomial" in said and "pruned-ring" in said
+    said = fanlight("count", "bcast", "pruned-ring-on-nodes", "-n", "8", "--topology", "2x2x2").stdout
+    assert {"between", "nodes", "level"} <= set(said.split())
+    assert "6 places for 8 ranks" in fanlight("count", "bcast", "-n", "8", "--topology", "2x3", code=2).stderr
 
 
 def test_parameters(fanlight):

@@ -10,7 +10,8 @@ from fanlight.units import format_bytes, format_seconds, parse_bytes
 EXAMPLE = {
     "fanlight_report": 1, "mpi": "MPICH 5.0.2", "ranks": 4, "seconds": 2.0,
     "communicators": [{"ranks": 4, "count": 1, "served": True, "reason": ""},
-                      {"ranks": 1, "count": 3, "served": False, "reason": "a communicator of one rank"}],
+                      {"ranks": 1, "count": 3, "served": False, "reason": "a communicator of one rank"},
+                      {"ranks": 2, "count": 1, "served": False, "reason": "first calls on a communicator"}],
     "calls": [
         {"operation": "allreduce", "bytes_from": 64, "bytes_to": 255, "by": "fanlight", "algorithm": "all-read-all",
          "reason": "", "calls": 900, "bytes": 57600, "seconds": 0.0018, "seconds_max": 0.0006},
@@ -26,7 +27,11 @@ def test_table(capsys):
     report.show(EXAMPLE, Console(width=200))
     said = capsys.readouterr().out
     for part in ("allreduce", "64 B to 256 B", "all-read-all", "2 µs", "MPI: first calls on a communicator", "90.0%",
-                 "Fanlight served 90.1% of 1,010 calls", "3 of 1 ranks not"):
+                 "Fanlight served 90.1% of 1,010 calls",
+                 "first calls of communicators (FANLIGHT_START_AFTER): 100 calls, 100 ms per rank in the MPI library; "
+                 "100 ms of it would be 50 µs at the mean of the same calls when served",
+                 "1 communicator served; left to the MPI library: 3 communicators with 1 rank (a communicator of one rank), "
+                 "1 communicator with 2 ranks (fewer calls than FANLIGHT_START_AFTER)"):
         assert part in said, part
 
 

@@ -63,8 +63,16 @@ std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
         for (int shift : {1, size + 3}) result.push_back({.shift = shift});
     if (algorithm.takes("minimum"))
         for (std::size_t minimum : {1, 8, 50000}) result.push_back({.minimum = minimum});
-    if (algorithm.takes("ranks_per_node"))
-        for (int ranks : {1, 2, 3, size, size + 3}) result.push_back({.ranks_per_node = ranks});
+    return result;
+}
+
+// For those that depend on it: even, uneven, interleaved, of several levels.
+std::vector<Topology> topologies_of(const Algorithm& algorithm, int size) {
+    std::vector<Topology> result;
+    if (!algorithm.levels) return result;
+    for (const char* text : {"1x*", "2x*", "3x*:cyclic", "2x3x*", "2x2x2x*:cyclic"}) result.push_back(Topology::from(text, size));
+    result.push_back(Topology::from(std::to_string(size) + "x1", size));
+    if (size > 3) result.push_back(Topology::from("1+2x1+" + std::to_string(size - 3), size));
     return result;
 }
 
@@ -129,6 +137,11 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
             result.back().parameters = parameters;
             result.back().parameters.piece = piece;
         }
+    for (std::size_t i = 0; i < plain && size <= 17; ++i)
+        for (const Topology& topology : topologies_of(algorithm, size)) {
+            result.push_back(result[i]);
+            result.back().topology = topology;
+        }
     return result;
 }
 
@@ -140,8 +153,8 @@ std::string text(const Problem& p) {
            (p.parameters == Parameters{} ? ""
                                          : ", degree " + std::to_string(p.parameters.degree) +
                                                ", minimum " + std::to_string(p.parameters.minimum) +
-                                               ", shift " + std::to_string(p.parameters.shift) +
-                                               ", ranks per node " + std::to_string(p.parameters.ranks_per_node));
+                                               ", shift " + std::to_string(p.parameters.shift)) +
+           (p.topology.levels() == 0 ? "" : ", topology " + p.topology.text());
 }
 
 // The sizes that fail, with their first fault, for all problems of one algorithm.

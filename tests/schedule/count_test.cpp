@@ -10,27 +10,25 @@ namespace {
 TEST(count, chain) {
     const auto s = samples::chain_broadcast(4, 8);
     const Counts c = count(s.ranks);
-    EXPECT_EQ(c.messages, 3u);
-    EXPECT_EQ(c.signals, 0u);
-    EXPECT_EQ(c.bytes, 24u);
-    EXPECT_EQ(c.bytes_between_nodes, 0u);
+    EXPECT_EQ(c.all.messages, 3u);
+    EXPECT_EQ(c.all.signals, 0u);
+    EXPECT_EQ(c.all.bytes, 24u);
+    EXPECT_TRUE(c.between.empty());
     EXPECT_EQ(c.copied, 8u);
     EXPECT_EQ(c.rounds, 2u);
     EXPECT_EQ(c.depth, 3u);
 }
 
-TEST(count, between_nodes) {
+TEST(count, between_domains) {
     const auto s = samples::chain_broadcast(4, 8);
-    const int apart[] = {0, 0, 1, 1};
-    EXPECT_EQ(count(s.ranks, apart).messages_between_nodes, 1u);
-    EXPECT_EQ(count(s.ranks, apart).bytes_between_nodes, 8u);
-    const int interleaved[] = {0, 1, 0, 1};
-    EXPECT_EQ(count(s.ranks, interleaved).bytes_between_nodes, 24u);
+    EXPECT_EQ(count(s.ranks, Topology::from("2x2", 4)).between, (std::vector<Traffic>{{1, 0, 8}}));
+    EXPECT_EQ(count(s.ranks, Topology::from("2x2:cyclic", 4)).between, (std::vector<Traffic>{{3, 0, 24}}));
+    EXPECT_EQ(count(s.ranks, Topology::from("1x(3+1)", 4)).between, (std::vector<Traffic>{{0, 0, 0}, {1, 0, 8}}));
 }
 
 TEST(count, gets_and_combines) {
     const auto all = samples::offered_allgather(5, 8);
-    EXPECT_EQ(count(all.ranks).messages, 20u);
+    EXPECT_EQ(count(all.ranks).all.messages, 20u);
     EXPECT_EQ(count(all.ranks).depth, 1u);
     const auto reduce = samples::linear_allreduce(4, 8, 8);
     EXPECT_EQ(count(reduce.ranks).combined, 24u);
@@ -39,10 +37,9 @@ TEST(count, gets_and_combines) {
 
 TEST(count, signals) {
     const auto s = samples::signal_barrier(4);
-    const int nodes[] = {0, 0, 0, 1};
-    EXPECT_EQ(count(s.ranks, nodes).signals, 12u);
-    EXPECT_EQ(count(s.ranks, nodes).signals_between_nodes, 6u);
-    EXPECT_EQ(count(s.ranks, nodes).messages, 0u);
+    const Counts c = count(s.ranks, Topology::from("3+1", 4));
+    EXPECT_EQ(c.all, (Traffic{0, 12, 0}));
+    EXPECT_EQ(c.between, (std::vector<Traffic>{{0, 6, 0}}));
 }
 
 TEST(count, one_rank) {
@@ -51,13 +48,12 @@ TEST(count, one_rank) {
 
 TEST(count, says_what_is_wrong) {
     auto s = samples::chain_broadcast(3, 8);
-    const int nodes[] = {0, 1};
     EXPECT_THROW(
         {
             try {
-                count(s.ranks, nodes);
+                count(s.ranks, Topology::from("2x1", 2));
             } catch (const std::invalid_argument& error) {
-                EXPECT_STREQ(error.what(), "the node map is for 2 ranks, there are 3");
+                EXPECT_STREQ(error.what(), "the topology is of 2 ranks, there are 3");
                 throw;
             }
         },

@@ -48,10 +48,9 @@ TEST(draw, marks) {
 }
 
 TEST(draw, blocks_and_nodes) {
-    const int nodes[] = {0, 0, 1, 1};
     const std::string svg =
         draw_svg(samples::direct_alltoall(4, 8).ranks,
-                 {.title = "alltoall", .label = Label::blocks, .block = 8, .node_of = nodes});
+                 {.title = "alltoall", .label = Label::blocks, .block = 8, .topology = Topology::from("2x2", 4)});
     keep("alltoall", svg);
     EXPECT_EQ(occurrences(svg, ">node 0<"), 2u);
     EXPECT_EQ(occurrences(svg, "font-size=\"10\" fill=\"#0072b2\""), 12u);

@@ -65,12 +65,15 @@ struct Formula {
     N (*depth)(N);
     N (*rounds)(N) = nullptr;
     Parameters parameters = {};
+    const char* topology = nullptr;
 };
 
 N nothing(N) { return 0; }
 N vectors_to_others(N p) { return (p - 1) * p; }
 
 const std::multimap<std::string, Formula> formulas{
+    {"barrier by-levels", {[](N p) { return p * ceil2(p); }, nothing, nullptr}},
+    {"barrier by-levels", {[](N p) { return 2 * (p - 1); }, nothing, nullptr, nullptr, {}, "2x*"}},
     {"barrier one-to-all", {all_pairs, nothing, one, one}},
     {"barrier signal-register", {[](N p) { return 2 * (p - 1); }, nothing, two, two}},
     {"barrier dissemination", {[](N p) { return p * ceil2(p); }, nothing, ceil2, ceil2}},
@@ -99,12 +102,14 @@ const std::multimap<std::string, Formula> formulas{
                                       [](N p) { return p > 1 ? height(2, p) + p - 1 : 0; }}},
     {"bcast pruned-ring", {[](N p) { return p - 1 + p * p - p - ones(p); },
                            [](N p) { return ones(p) + p * p - p - ones(p); }, nullptr}},
+    {"bcast by-levels", {others, vectors_to_others, [](N p) { return p < 4 ? std::min(p - 1, N{1}) : 2; }, nullptr, {}, "2x*"}},
     // A ring of 4 ranks' nodes, and each rank that is not in it is sent the whole.
-    {"bcast pruned-ring-on-nodes", {[](N p) { const N n = (p + 3) / 4; return n - 1 + n * n - n - ones(n) + p - n; },
-                                    vectors_to_others, nullptr}},
-    {"bcast pruned-ring-on-nodes", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {.ranks_per_node = 64}}},
+    {"bcast pruned-ring-on-nodes", {[](N p) { const N n = std::min(p, N{4}); return n - 1 + n * n - n - ones(n) + p - n; },
+                                    vectors_to_others, nullptr, nullptr, {}, "4x*"}},
+    {"bcast pruned-ring-on-nodes", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
 
     {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
+    {"reduce by-levels", {others, vectors_to_others, [](N p) { return p < 4 ? std::min(p - 1, N{1}) : 2; }, nullptr, {}, "2x*"}},
     {"reduce tree", {others, vectors_to_others, [](N p) { return height(3, p); }}},
     {"reduce tree", {others, vectors_to_others, others,
                      [](N p) { return std::min(p, N{3}); }, {.degree = 1}}},
@@ -117,6 +122,7 @@ const std::multimap<std::string, Formula> formulas{
                             [](N p) { return 2 * height(2, p); }}},
     {"allreduce tree", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
                         [](N p) { return 2 * height(3, p); }}},
+    {"allreduce by-levels", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * (p - 1) * p; }, nullptr, nullptr, {}, "2x*"}},
     {"allreduce recursive-doubling", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); },
                                       [](N p) { return (power(p) * floor2(p) + 2 * beyond(p)) * p; },
                                       folded_depth}},
@@ -169,6 +175,7 @@ const std::multimap<std::string, Formula> formulas{
                         [](N p) { return 2 * ceil2(p) + 1; }}},
 
     {"reduce-scatter-block all-read-all", {all_pairs, all_pairs, one}},
+    {"reduce-scatter-block all-read-around", {all_pairs, all_pairs, one}},
     {"reduce-scatter-block pairwise", {all_pairs, all_pairs, others}},
     {"reduce-scatter-block recursive-halving", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
 
@@ -238,12 +245,13 @@ TEST_P(Formulas, hold) {
     for (auto row = first; row != last; ++row)
         for (N size = 1; size <= 64; ++size) {
             const Formula& f = row->second;
-            const Problem p = problem_for(a, size, f.parameters);
+            Problem p = problem_for(a, size, f.parameters);
+            if (f.topology) p.topology = Topology::from(f.topology, static_cast<int>(size));
             if (!restriction(a, p).empty()) continue;
             const Counts c = count(schedules_of_all(a.schedule, p));
             SCOPED_TRACE(std::to_string(size) + " ranks");
-            EXPECT_EQ(c.messages + c.signals, f.messages(size));
-            EXPECT_EQ(c.bytes, f.bytes(size) * unit_bytes);
+            EXPECT_EQ(c.all.messages + c.all.signals, f.messages(size));
+            EXPECT_EQ(c.all.bytes, f.bytes(size) * unit_bytes);
             if (f.depth) { EXPECT_EQ(c.depth, f.depth(size)); }
             if (f.rounds) { EXPECT_EQ(c.rounds, f.rounds(size)); }
             if (HasFailure()) return;

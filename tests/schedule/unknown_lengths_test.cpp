@@ -80,13 +80,13 @@ TEST(unknown_lengths, who_is_silent_costs_signals_alone) {
             const auto lengths = lengths_of(size);
             const Counts one = count(schedules_of_all(a.schedule, problem_with(size, lengths[1])));
             const Counts none = count(schedules_of_all(a.schedule, problem_with(size, lengths[2])));
-            EXPECT_EQ(full.signals, 0u);
-            EXPECT_EQ(one.messages + one.signals, full.messages) << a.name << ", " << size << " ranks";
+            EXPECT_EQ(full.all.signals, 0u);
+            EXPECT_EQ(one.all.messages + one.all.signals, full.all.messages) << a.name << ", " << size << " ranks";
             // Each of the others gets it once.
-            EXPECT_EQ(one.messages, static_cast<std::size_t>(size - 1)) << a.name << ", " << size << " ranks";
-            EXPECT_EQ(one.bytes, 100 * one.messages);
-            EXPECT_EQ(none.messages, 0u);
-            EXPECT_EQ(none.signals, full.messages);
+            EXPECT_EQ(one.all.messages, static_cast<std::size_t>(size - 1)) << a.name << ", " << size << " ranks";
+            EXPECT_EQ(one.all.bytes, 100 * one.all.messages);
+            EXPECT_EQ(none.all.messages, 0u);
+            EXPECT_EQ(none.all.signals, full.all.messages);
         }
     }
 }

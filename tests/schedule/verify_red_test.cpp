@@ -412,8 +412,8 @@ TEST(verify_red, put_over_a_range_in_use) {
     // The second half is put without waiting for the signal that the slot is free.
     auto s = samples::slot_broadcast(8);
     auto& zero = s.ranks[0];
-    // Rank 0 waits for the signal behind its second put instead of before it.
-    std::swap(zero.steps[find(zero, StepKind::arrive)], zero.steps[find(zero, StepKind::put, 1)]);
+    // Rank 0 waits for the signal beside its second put instead of before it.
+    samples::join_rounds(zero, 1);
     expect_fault(s, {"rank 1, round 1", "copy", "arrive from rank 0",
                      "rank 0 puts them in its round 1, which does not wait"});
     // And two puts may not be under way to one place.
@@ -486,6 +486,25 @@ TEST(verify_red, deadlock_by_a_get_before_the_own_offer) {
         schedule.round_ends = {1, 3};
     }
     expect_fault(s, {"deadlock", "rank 0, round 0", "waits for the offer in round 1 of rank 1"});
+}
+
+TEST(verify_red, deadlock_by_signals_for_which_there_is_no_cell) {
+    // Rank 1 takes none of them before rank 2 tells it to, to whom rank 0 comes last: with four cells the
+    // fifth signal waits for the first to be taken, and what follows waits behind it.
+    Sample s{samples::problem_of(Operation::barrier, 3, 0), {}};
+    Builder zero(s.problem), one(s.problem), two(s.problem);
+    zero.put(1, {}, {}, 0);
+    zero.next_round();
+    for (int i = 0; i < 4; ++i) zero.put(1, {}, {}, 0);
+    zero.put(2, {}, {}, 0);
+    one.arrive(2, {}, 0);
+    one.next_round();
+    for (int i = 0; i < 5; ++i) one.arrive(0, {}, 0);
+    two.arrive(0, {}, 0);
+    two.next_round();
+    two.put(1, {}, {}, 0);
+    s.ranks = {zero.finish(), one.finish(), two.finish()};
+    expect_fault(s, {"deadlock", "rank 0, round 0", "waits for the arrive in round 1 of rank 1"});
 }
 
 TEST(verify_red, deadlock_by_a_put_that_needs_the_one_before_taken) {

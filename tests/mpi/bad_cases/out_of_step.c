@@ -27,6 +27,14 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "operation")) return odd ? MPI_Barrier(comm) : MPI_Allgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm);
     if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, odd ? 4 : 3, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+    // The root's own block alone, which it has twice.
+    const int own = odd ? 9 : 4;
+    if (!strcmp(how, "gather-own")) return MPI_Gather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "igather-own"))
+        return started(MPI_Igather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm, &request), &request);
+    if (!strcmp(how, "gather-less")) return MPI_Gather(in, odd ? 3 : 4, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "scatter-own")) return MPI_Scatter(in, 4, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "scatterv-own")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
     return MPI_ERR_ARG;
 }
 

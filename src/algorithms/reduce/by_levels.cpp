@@ -1,0 +1,21 @@
+// Reduces through the levels of the topology to one rank of each outermost domain, and from these to
+// the root.
+//
+// Cost: of each level that of a reduce there; between the n outermost domains
+// ceil(log2 n) (a + n b + n g).
+// Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; where that does
+// not commute and domains' ranks do not follow each other it is as of one domain.
+#include "algorithms/declarations.h"
+#include "algorithms/levels.h"
+
+namespace fanlight::reduce_algorithms {
+
+Schedule by_levels(const Problem& problem) {
+    Composer c(problem);
+    const auto through = stages(problem);
+    const Address sum = reduce_up(c, problem, through);
+    c.add(binomial, part_of(problem, Operation::reduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
+    return c.finish();
+}
+
+}  // namespace fanlight::reduce_algorithms

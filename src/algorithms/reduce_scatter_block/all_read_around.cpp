@@ -1,0 +1,31 @@
+// Everybody offers all its blocks; rank r reads block r of everybody's and combines them around the
+// ring: r, r - 1, r - 2, ...  This is pairwise.cpp's bracketing, so that it gives the same bits.
+//
+// Cost: a + (P - 1) (n b + n g), n the length of a block; no two ranks begin with the same peer.
+// Source: Intra-Cell 3.4 (AG), the first half, in the order of Thakur, Rabenseifner, Gropp 2005, 4.4.
+// Any number of ranks; operators that commute: the order starts at another rank for each block.
+#include "algorithms/blocks.h"
+
+namespace fanlight::reduce_scatter_block_algorithms {
+
+Schedule all_read_around(const Problem& problem) {
+    Builder b(problem);
+    const int rank = problem.rank;
+    const int size = problem.size;
+    const Block own = problem.block(rank);
+    offer_blocks(b, problem);
+    if (size == 1) b.copy(input(own.offset), output(), own.bytes);
+    for (int i = 1; i < size; ++i) {
+        const int peer = (rank - i + size) % size;
+        b.get(peer, offer_of_block(problem, peer, rank), offered_block(problem, rank), output(), own.bytes,
+              i == 1 ? Order::overwrite : Order::after);
+        b.next_round();
+        if (i == 1) {
+            b.combine(input(own.offset), output(), own.bytes, Order::before);
+            b.next_round();
+        }
+    }
+    return b.finish();
+}
+
+}  // namespace fanlight::reduce_scatter_block_algorithms

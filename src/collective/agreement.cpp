@@ -1,0 +1,87 @@
+#include "collective/agreement.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "collective/hooks.h"
+#include "collective/interposition.h"
+#include "collective/library.h"
+#include "collective/report.h"
+#include "config/config.h"
+
+namespace fanlight {
+
+namespace {
+
+struct Fact {
+    std::string name, value;
+};
+
+std::vector<Fact> facts() {
+    std::vector<Fact> all;
+    for (const Setting& s : settings())
+        if (s.same) all.push_back({std::string(s.variable), s.value(config())});
+    all.push_back({"MPI_Wait", waits_come_here() ? "Fanlight's" : "not Fanlight's"});
+    return all;
+}
+
+void wait_for_all(MPI_Request request, int rank, int size) {
+    // Where a rank has not loaded this library it is in another call, and this one waits for ever.
+    Waiter waiter(size, waiting_hooks(), 1);
+    waiter.watch({}, rank);
+    waiter(-1, "the comparison of the settings (where it waits for ever: is Fanlight preloaded for all ranks?)", [&] {
+        int over = 0;
+        mpi().Test(&request, &over, MPI_STATUS_IGNORE);
+        return over != 0;
+    });
+}
+
+bool has_all_ranks(MPI_Comm comm) {
+    int result = MPI_UNEQUAL;
+    mpi().Comm_compare(comm, MPI_COMM_WORLD, &result);
+    return result != MPI_UNEQUAL;
+}
+
+void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
+    constexpr std::size_t length = 64;
+    char own[length] = "";
+    mine.value.copy(own, length - 1);
+    std::vector<char> all(static_cast<std::size_t>(size) * length);
+    mpi().Gather(own, length, MPI_CHAR, all.data(), length, MPI_CHAR, 0, comm);
+    static std::atomic<bool> said{false};
+    if (rank != 0 || said.exchange(true)) return;
+    const auto value = [&](int r) { return std::string(&all[static_cast<std::size_t>(r) * length]); };
+    int other = 1;
+    while (other < size - 1 && value(other) == value(0)) ++other;
+    say(mine.name + " differs between the ranks (\"" + value(0) + "\" on rank 0, \"" + value(other) + "\" on rank " +
+        std::to_string(other) + " of " + std::to_string(size) + "): these ranks stay with the MPI library's own collectives");
+}
+
+}  // namespace
+
+Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
+    const std::vector<Fact> own = facts();
+    std::vector<std::uint64_t> mine, least;
+    for (const Fact& fact : own) {
+        const std::uint64_t hash = std::hash<std::string>{}(fact.value);
+        mine.insert(mine.end(), {hash, ~hash});
+    }
+    // Not compared: the ranks that have no file for the report take part in it.
+    mine.push_back(report::on() ? 0 : 1);
+    least.resize(mine.size());
+    MPI_Request request;
+    mpi().Iallreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_MIN, comm, &request);
+    wait_for_all(request, rank, size);
+    if (least.back() == 0 && has_all_ranks(comm)) report::join();
+    for (std::size_t i = 0; i < own.size(); ++i)
+        if (least[2 * i] != ~least[2 * i + 1]) {
+            say_difference(own[i], comm, rank, size);
+            return Reason::settings_differ;
+        }
+    return config().enabled ? Reason::none : Reason::disabled;
+}
+
+}  // namespace fanlight

@@ -1,0 +1,15 @@
+// Whether the ranks of a communicator have the same settings: those of which one follows what they do
+// together.  Ranks that decide by different ones would wait for each other for ever.
+#pragma once
+
+#include "collective/mpi_header.h"
+#include "collective/reason.h"
+
+namespace fanlight {
+
+// By all ranks together, each in the same call: before anything else that follows from a setting.
+// Reason::none, or why the communicator stays with the MPI library: also where all have FANLIGHT=0.
+// What differs is said once.
+Reason agree_on_settings(MPI_Comm, int rank, int size);
+
+}  // namespace fanlight

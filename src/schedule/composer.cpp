@@ -1,0 +1,128 @@
+#include "schedule/composer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fanlight {
+namespace {
+
+constexpr std::size_t line = 64;
+
+std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+
+}  // namespace
+
+Composer::Composer(const Problem& whole) : whole_(whole), offers_(static_cast<std::size_t>(whole.size), 0) {}
+
+Address Composer::reserve(std::size_t bytes) {
+    const Address at = scratch(reserved_);
+    reserved_ += whole_lines(bytes);
+    return at;
+}
+
+void Composer::add(Schedule (*algorithm)(const Problem&), const Problem& part, const std::vector<Group>& groups,
+                   const BuffersOf& buffers) {
+    Problem p = part;
+    p.topology = {};
+    // Groups of one size and root have the same schedules.
+    std::map<std::pair<int, int>, std::vector<Needs>> needs_of;
+    std::size_t most_scratch = 0;
+    for (const Group& group : groups) {
+        p.size = static_cast<int>(group.ranks.size());
+        p.root = group.root;
+        auto [known, is_new] = needs_of.try_emplace({p.size, p.root});
+        if (is_new)
+            for (p.rank = 0; p.rank < p.size; ++p.rank) {
+                Schedule s = algorithm(p);
+                known->second.push_back({s.scratch_bytes, s.offers});
+                most_scratch = std::max(most_scratch, s.scratch_bytes);
+                Builder::recycle(std::move(s));
+            }
+    }
+    const std::size_t scratch_at = reserve(most_scratch).offset;
+    for (const Group& group : groups) {
+        const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
+        if (here == group.ranks.end()) continue;
+        p.size = static_cast<int>(group.ranks.size());
+        p.root = group.root;
+        p.rank = static_cast<int>(here - group.ranks.begin());
+        Schedule s = algorithm(p);
+        append(s, group, buffers, scratch_at);
+        Builder::recycle(std::move(s));
+    }
+    for (const Group& group : groups) {
+        const std::vector<Needs>& needs = needs_of.at({static_cast<int>(group.ranks.size()), group.root});
+        for (std::size_t i = 0; i < group.ranks.size(); ++i) offers_[static_cast<std::size_t>(group.ranks[i])] += needs[i].offers;
+    }
+}
+
+void Composer::append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at) {
+    const auto rank_of = [&](int r) { return group.ranks[static_cast<std::size_t>(r)]; };
+    const auto address = [&](Address a, int rank) {
+        switch (a.buffer) {
+            case Buffer::input: return buffers(rank).input + a.offset;
+            case Buffer::output: return buffers(rank).output + a.offset;
+            case Buffer::scratch: return scratch(scratch_at + a.offset);
+            case Buffer::unknown: break;
+        }
+        return a;
+    };
+    for (std::size_t round = 0; round < part.rounds(); ++round) {
+        for (Step step : part.round(round)) {
+            const int peer = step.peer < 0 ? whole_.rank : rank_of(step.peer);
+            step.bit = false;  // one from one rank to another at most, in the whole
+            if (step.bytes == 0) step.order = Order::overwrite;
+            switch (step.kind) {
+                case StepKind::put:
+                    step.from = address(step.from, whole_.rank);
+                    step.to = address(step.to, peer);
+                    break;
+                case StepKind::get:
+                    step.from = address(step.from, peer);
+                    step.to = address(step.to, whole_.rank);
+                    step.offer += offers_[static_cast<std::size_t>(peer)];
+                    break;
+                case StepKind::offer: {
+                    step.from = address(step.from, whole_.rank);
+                    step.offer = result_.offers++;
+                    const auto readers = part.readers_of(step);
+                    step.first_reader = static_cast<std::uint32_t>(result_.readers.size());
+                    for (const int r : readers) result_.readers.push_back(rank_of(r));
+                    break;
+                }
+                case StepKind::arrive: step.to = address(step.to, whole_.rank); break;
+                case StepKind::copy:
+                case StepKind::combine:
+                    step.from = address(step.from, whole_.rank);
+                    step.to = address(step.to, whole_.rank);
+                    break;
+            }
+            if (step.peer >= 0) step.peer = peer;
+            if (step.kind == StepKind::copy || step.kind == StepKind::combine) {
+                if (step.bytes == 0) continue;
+                if (step.kind == StepKind::copy && step.from == step.to) continue;
+            }
+            if (step.kind == StepKind::copy && step.from.buffer == Buffer::input) {
+                const auto same = [&](const Step& s) { return s.from == step.from && s.to == step.to && s.bytes == step.bytes; };
+                if (std::any_of(copied_.begin(), copied_.end(), same)) continue;
+                copied_.push_back(step);
+            }
+            result_.steps.push_back(step);
+        }
+        if (result_.steps.size() > (result_.round_ends.empty() ? 0 : result_.round_ends.back()))
+            result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
+    }
+}
+
+// Of what the parts reserved a rank needs what its own steps touch.
+Schedule Composer::finish() {
+    for (const Step& s : result_.steps) {
+        const bool from_here = s.kind != StepKind::get && s.kind != StepKind::arrive;
+        const bool to_here = s.kind != StepKind::put && s.kind != StepKind::offer;
+        if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
+        if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
+    }
+    return std::move(result_);
+}
+
+}  // namespace fanlight

@@ -1,0 +1,57 @@
+// Collectives made of collectives among some of the ranks, one after the other: a schedule for each
+// rank, as any other.
+//
+//     bcast over nodes = bcast among the nodes' leaders, then bcast in each node
+//
+// A part runs in several groups of ranks at the same time, each rank in one of them at most.  All
+// ranks add the same parts: where a rank's scratch and offers lie follows from the parts before, so
+// that its peers know it too.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "schedule/builder.h"
+#include "schedule/problem.h"
+#include "schedule/schedule.h"
+
+namespace fanlight {
+
+class Composer {
+public:
+    struct Group {
+        std::vector<int> ranks;  // of the whole, in the order of the part's ranks
+        int root = 0;            // the part's root: an index of `ranks`
+    };
+    // Where a rank of the whole has the part's input and output.
+    struct Buffers {
+        Address input, output;
+    };
+    using BuffersOf = std::function<Buffers(int rank)>;
+
+    explicit Composer(const Problem& whole);
+
+    // `part` is the problem of any group but for rank, size, root and topology.
+    void add(Schedule (*algorithm)(const Problem&), const Problem& part, const std::vector<Group>& groups,
+             const BuffersOf& buffers);
+    // Scratch at the same place on all ranks that touch it.
+    Address reserve(std::size_t bytes);
+    Schedule finish();
+
+private:
+    struct Needs {
+        std::size_t scratch = 0;
+        int offers = 0;
+    };
+
+    void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
+
+    const Problem& whole_;
+    Schedule result_;
+    std::size_t reserved_ = 0;
+    std::vector<int> offers_;  // that each rank has made so far
+    std::vector<Step> copied_; // from the input, which nobody changes
+};
+
+}  // namespace fanlight

@@ -1,0 +1,63 @@
+// Datatypes whose bytes lie in disorder without a gap, or far apart, and elements that are longer
+// than what is passed between nodes at once.
+#include "case.h"
+
+enum { N = 3 };
+
+// A block in the memory of its owner, one without gaps at the others.
+static void gathered(int first, int second) {
+    MPI_Datatype type;
+    const int places[] = {first, second};
+    const int low = first < second ? first : second, width = first + second - 2 * low + 1;
+    MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    int *memory = calloc((size_t)(N * width + low), sizeof(int)), *all = malloc(sizeof(int) * 2 * N * (size_t)size);
+    for (int i = 0; i < N; ++i) memory[i * width + first] = 100 * rank + i, memory[i * width + second] = -100 * rank - i;
+    MPI_Allgather(memory, N, type, all, 2 * N, MPI_INT, MPI_COMM_WORLD);
+    for (int r = 0; r < size; ++r)
+        for (int i = 0; i < N; ++i) REQUIRE(all[2 * (r * N + i)] == 100 * r + i && all[2 * (r * N + i) + 1] == -100 * r - i);
+    memset(memory, 0, sizeof(int) * (size_t)(N * width + low));
+    MPI_Scatter(all, 2 * N, MPI_INT, memory, N, type, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < N; ++i) REQUIRE(memory[i * width + first] == 100 * rank + i && memory[i * width + second] == -100 * rank - i);
+    free(memory), free(all);
+    MPI_Type_free(&type);
+}
+
+static void add(void *in, void *inout, int *items, MPI_Datatype *type) {
+    int bytes;
+    MPI_Type_size(*type, &bytes);
+    for (int i = 0; i < *items * (bytes / (int)sizeof(double)); ++i) ((double *)inout)[i] += ((double *)in)[i];
+}
+
+static void reduced(int length) {
+    MPI_Datatype type;
+    MPI_Op op;
+    MPI_Type_contiguous(length, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add, 1, &op);
+    const int n = length * size;
+    double *in = malloc(sizeof(double) * (size_t)n), *out = malloc(sizeof(double) * (size_t)n);
+    for (int i = 0; i < n; ++i) in[i] = rank + i;
+    MPI_Scan(in, out, size, type, op, MPI_COMM_WORLD);
+    for (int i = 0; i < n; ++i) REQUIRE(out[i] == rank * (rank + 1) / 2 + (double)i * (rank + 1));
+    MPI_Exscan(in, out, size, type, op, MPI_COMM_WORLD);
+    for (int i = 0; i < n && rank > 0; ++i) REQUIRE(out[i] == rank * (rank - 1) / 2 + (double)i * rank);
+    MPI_Reduce_scatter_block(in, out, 1, type, op, MPI_COMM_WORLD);
+    for (int i = 0; i < length; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + (double)(rank * length + i) * size);
+    free(in), free(out);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+}
+
+int main(int argc, char **argv) {
+    begin(&argc, &argv);
+    for (int call = 0; call < 4; ++call) {
+        gathered(1, 0);
+        gathered(0, 1);
+        gathered(0, 20000);
+        gathered(70000, 3);
+        reduced(513);
+        reduced(100000);
+    }
+    return done();
+}
