@@ -6,12 +6,6 @@
 #include "algorithms/declarations.h"
 
 namespace fanlight {
-namespace {
-
-// Up to here latency counts, from here on the combining, which is spread over the ranks.
-constexpr std::size_t shorts = 4096;
-
-}  // namespace
 
 std::vector<std::vector<Composer::Group>> stages(const Problem& problem) {
     Topology topology = problem.topology.simplified();
@@ -48,9 +42,15 @@ Problem part_of(const Problem& whole, Operation operation) {
     return p;
 }
 
+Composer::Buffers going_down(const Problem& problem, int rank) {
+    const bool source = problem.operation == Operation::bcast && rank == problem.root;
+    return {source ? input() : output(), output()};
+}
+
 Address reduce_up(Composer& c, const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {
     const Problem part = part_of(problem, Operation::reduce);
-    const auto algorithm = part.bytes <= shorts ? reduce_algorithms::root_reads_all : reduce_algorithms::reduce_scatter_gather;
+    const auto algorithm = part.bytes <= most_bytes_of_a_short_reduction ? reduce_algorithms::root_reads_all
+                                                                       : reduce_algorithms::reduce_scatter_gather;
     Address from = input();
     for (std::size_t s = 0; s + 1 < stages.size(); ++s) {
         const Address sum = c.reserve(part.bytes);
@@ -61,10 +61,7 @@ Address reduce_up(Composer& c, const Problem& problem, const std::vector<std::ve
 }
 
 void bcast_down(Composer& c, const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {
-    const auto buffers = [&](int rank) {
-        const bool source = problem.operation == Operation::bcast && rank == problem.root;
-        return Composer::Buffers{source ? input() : output(), output()};
-    };
+    const auto buffers = [&](int rank) { return going_down(problem, rank); };
     for (std::size_t s = stages.size() - 1; s-- > 0;)
         c.add(bcast_algorithms::one_to_all, part_of(problem, Operation::bcast), stages[s], buffers);
 }

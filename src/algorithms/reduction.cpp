@@ -51,4 +51,18 @@ void read_up(Builder& b, const Problem& problem, const Tree& tree, Address here)
     b.next_round();
 }
 
+void reduce_around(Builder& b, const Problem& problem, const std::function<void(int i, Order)>& fetch) {
+    const Block own = problem.block(problem.rank);
+    if (problem.size == 1) b.copy(input(own.offset), output(), own.bytes);
+    for (int i = 1; i < problem.size; ++i) {
+        fetch(i, i == 1 ? Order::overwrite : Order::after);
+        b.next_round();
+        if (i == 1) {
+            // The first share comes to rest, then takes in the own one: no copy.
+            b.combine(input(own.offset), output(), own.bytes, Order::before);
+            b.next_round();
+        }
+    }
+}
+
 }  // namespace fanlight

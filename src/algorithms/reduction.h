@@ -1,5 +1,7 @@
-// The way up a tree, which reduce and allreduce share.
+// How reductions go on: up a tree, which reduce and allreduce share, and around the ring.
 #pragma once
+
+#include <functional>
 
 #include "algorithms/trees.h"
 #include "schedule/builder.h"
@@ -15,5 +17,10 @@ void reduce_up(Builder&, const Problem&, const Tree&, Address here, Address at_p
 // offers the outcome to its parent as its first offer.  `here` is this rank's first reservation,
 // at the root the output.  Ends its last round.
 void read_up(Builder&, const Problem&, const Tree&, Address here);
+
+// Reduces the own block into the output, around the ring: this rank's own share r, then those of the
+// ranks r - 1, r - 2, ...  `fetch` brings the share of round i to the output, by whatever it moves data
+// with; the same order in all, so that they give the same bits.
+void reduce_around(Builder&, const Problem&, const std::function<void(int i, Order)>& fetch);
 
 }  // namespace fanlight

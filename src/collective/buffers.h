@@ -72,19 +72,21 @@ class PackedOutput {
 public:
     PackedOutput(const Elements& e, Call& call, Serving& s)
         : elements_(e),
+          is_copy_(!e.datatype->packed),
           packed_(e.datatype->packed ? static_cast<std::byte*>(const_cast<void*>(e.memory))
                                      : call.workspace(s).get(Workspace::output, e.bytes())) {
-        if (is_copy()) elements_.datatype = call.kept(e.datatype);
+        if (is_copy_) elements_.datatype = call.kept(e.datatype);
     }
     std::byte* bytes() const { return packed_; }
-    bool is_copy() const { return !elements_.datatype->packed; }
+    bool is_copy() const { return is_copy_; }
     void finish() const {
-        if (is_copy())
+        if (is_copy_)
             unpack(*elements_.datatype, packed_, const_cast<void*>(elements_.memory), static_cast<std::size_t>(elements_.count));
     }
 
 private:
     Elements elements_;
+    bool is_copy_;  // else the program may have freed the datatype when it is over
     std::byte* packed_;
 };
 

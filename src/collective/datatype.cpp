@@ -163,10 +163,15 @@ std::vector<Datatype::Run> runs_of(const Datatype& d) {
     return runs;
 }
 
+// How many have been made.  MPI's attributes hand over a pointer; that what it points to was written
+// before, by another thread, is ours to see to.
+std::atomic<unsigned> made_so_far{0};
+
 const Datatype* known(MPI_Datatype handle) {
     void* value = nullptr;
     int found = 0;
     mpi().Type_get_attr(handle, attribute_key(), &value, &found);
+    made_so_far.load(std::memory_order_acquire);
     return found ? static_cast<const Datatype*>(value) : nullptr;
 }
 
@@ -182,6 +187,7 @@ const Datatype* known_or_new(MPI_Datatype handle) {
     static std::mutex& mutex = *new std::mutex;
     const std::scoped_lock lock(mutex);
     if (const Datatype* d = known(handle)) return d;
+    made_so_far.fetch_add(1, std::memory_order_release);
     if (mpi().Type_set_attr(handle, attribute_key(), made.get()) != MPI_SUCCESS) return nullptr;
     return made.release();
 }

@@ -286,7 +286,7 @@ bool wait(const std::function<bool()>& test) {
         const bool completed = progress();
         if (completed || ++looks % looks_per_test == 0) done = test();
         return done || !any();
-    });
+    }, false);
     return done;
 }
 

@@ -124,7 +124,7 @@ RemoteGroup& Serving::remote(Transport transport) {
     if (!group)
         group = std::make_unique<RemoteGroup>(
             transport, transport == Transport::message ? make_message_transport(comm_) : make_window_transport(comm_, transport),
-            Waiter(sharing_.ranks, waiting_hooks(), sharing_.cores));
+            sharing_.ranks, waiting_hooks(), sharing_.cores);
     return *group;
 }
 

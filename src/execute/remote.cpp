@@ -8,8 +8,8 @@
 
 namespace fanlight {
 
-RemoteGroup::RemoteGroup(Transport kind, std::unique_ptr<RemoteTransport> transport, Waiter waiter)
-    : kind_(kind), transport_(std::move(transport)), waiter_(std::move(waiter)) {}
+RemoteGroup::RemoteGroup(Transport kind, std::unique_ptr<RemoteTransport> transport, int ranks_on_node, Waiter::Hooks hooks, int cores)
+    : kind_(kind), transport_(std::move(transport)), waiter_(ranks_on_node, std::move(hooks), cores) {}
 
 Exchange RemoteGroup::piece(const Algorithm& algorithm, const Problem& problem, std::span<const int> members) const {
     const Need need = kind_ == Transport::message     ? Need::numbers

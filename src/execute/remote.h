@@ -35,7 +35,8 @@ struct RemotePlan {
 
 class RemoteGroup {
 public:
-    RemoteGroup(Transport, std::unique_ptr<RemoteTransport>, Waiter);
+    // How it waits: as class Waiter has it.
+    RemoteGroup(Transport, std::unique_ptr<RemoteTransport>, int ranks_on_node, Waiter::Hooks, int cores);
 
     // `members` are ranks of the communicator, the problem's ranks in their order; problem.rank
     // is -1 where this rank is none of them.  Throws std::invalid_argument, on all ranks alike,

@@ -159,12 +159,13 @@ bool Waiter::peer_is_on_this_core(int peer) {
 }
 
 void Waiter::relax(State& s, int peer, const char* what) {
-    if (s.rounds++ < yields_ahead_ && yields_left_ > 0) {
-        --yields_left_;
+    const unsigned left = yields_left_.load(std::memory_order_relaxed);
+    if (s.rounds++ < yields_ahead_ && left > 0) {
+        yields_left_.store(left - 1, std::memory_order_relaxed);
         ::sched_yield();
         return;
     }
-    yields_left_ = yields_before_poll;
+    yields_left_.store(yields_before_poll, std::memory_order_relaxed);
     const Polled polled = hooks_.progress ? hooks_.progress() : Polled{};
     const std::int64_t now = clock_ns();
     if (s.started_ns == 0) {
@@ -208,7 +209,7 @@ int Waiter::find_ended(int peer) const {
 
 void Waiter::look(State& s, int peer, const char* what, std::int64_t now_ns) {
     s.next_look_ns = now_ns + look_every;
-    if (also_look_) also_look_();
+    if (s.owner && also_look_) also_look_();
     const int ended = find_ended(peer);
     if (ended != s.ended) {
         s.ended = ended;

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,21 +48,23 @@ public:
     std::string policy_text() const;
 
     // Returns when ready() is true.  `peer` is the member waited for, `what` names the
-    // operation and algorithm for the report.
+    // operation and algorithm for the report.  Threads may wait at one time; of these `owner` is the
+    // one that does what also_look() is about.
     template <class Ready>
-    void operator()(int peer, const char* what, Ready&& ready) {
+    void operator()(int peer, const char* what, Ready&& ready, bool owner = true) {
         if (ready()) return;
         // Many short waits are as long as a long one to who waits for a poll.
-        const unsigned spins = std::min(spins_, spins_left_);
+        const unsigned left = spins_left_.load(std::memory_order_relaxed), spins = std::min(spins_, left);
         for (unsigned i = 1; i <= spins; ++i) {
             pause();
             if (ready()) {
-                spins_left_ -= i;
+                spins_left_.store(left - i, std::memory_order_relaxed);
                 return;
             }
         }
-        spins_left_ = spins_before_poll * spins_;
+        spins_left_.store(spins_before_poll * spins_, std::memory_order_relaxed);
         State state;
+        state.owner = owner;
         do {
             relax(state, peer, what);
             for (unsigned i = 0; i < state.spins; ++i) {
@@ -80,7 +83,7 @@ public:
     // first of them rank 0's.  After watch().
     void share_cores(std::uint64_t* first, std::size_t stride);
 
-    // What the owner looks at as well, as seldom as whether the members live; may throw.
+    // What an owner that waits looks at as well, as seldom as whether the members live; may throw.
     void also_look(std::function<void()> look) { also_look_ = std::move(look); }
 
     // Nothing can go on: hands `message` to the hook `dead`.
@@ -88,6 +91,7 @@ public:
 
 private:
     struct State {
+        bool owner = true;
         unsigned rounds = 0;
         unsigned spins = 0;            // before the next round
         std::int64_t started_ns = 0;   // 0: the clock has not been read yet
@@ -117,9 +121,11 @@ private:
     std::function<void()> also_look_;
     // How many waits' spins, or yields, come before a poll; within one wait it comes earlier.
     static constexpr unsigned spins_before_poll = 16, yields_before_poll = 128;
-    unsigned spins_ = 0, spins_left_ = 0;    // before the first poll
+    unsigned spins_ = 0;                     // before the first poll
     unsigned spins_between_polls_ = 0;
-    unsigned yields_ahead_ = 0, yields_left_ = yields_before_poll;  // the same for yields
+    unsigned yields_ahead_ = 0;              // the same for yields
+    // Of several threads one may take the other's: a poll comes a little earlier or later.
+    std::atomic<unsigned> spins_left_{0}, yields_left_{yields_before_poll};
     std::int64_t yield_after_ns_ = 0;
     std::int64_t sleep_after_ns_ = 0;
     bool yields_ = true;                     // ever

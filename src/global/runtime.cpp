@@ -137,7 +137,7 @@ fanlight_code start() {
     MPI_Comm_size(world, &size);
     find_places(world, size);
     prepare_waiting(world, rank, size);
-    const Agreement agreed = agree_on_segment(world, FANLIGHT_OK);
+    const Agreement agreed = agree_on_segment(world, FANLIGHT_TEAM_ALL, FANLIGHT_OK);
     fanlight_code error = agreed.code;
     if (error) return error;
     Team* const all = make_team(world, FANLIGHT_TEAM_ALL, agreed.segment, error);

@@ -193,7 +193,7 @@ fanlight_code begin(fanlight_team id, fanlight_code own, std::int64_t value, Tea
     fanlight_code error = FANLIGHT_OK;
     team = find_team(id, error);
     if (!team) return error;
-    agreed = agree_on_segment(team->comm, own, value);
+    agreed = agree_on_segment(team->comm, team->id, own, value);
     return agreed.code;
 }
 

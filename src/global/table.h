@@ -28,7 +28,7 @@ public:
     }
     void put(T* thing) {
         slot(thing->id).store(thing, std::memory_order_release);
-        if (thing->id >= next_.load(std::memory_order_relaxed)) next_.store(after(thing->id), std::memory_order_relaxed);
+        if (thing->id >= next_.load(std::memory_order_relaxed)) next_.store(wrapped(std::int64_t{thing->id} + 1), std::memory_order_relaxed);
         withdraw(thing->id);
     }
     void take(const T* thing) { slot(thing->id).store(nullptr, std::memory_order_release); }
@@ -36,10 +36,14 @@ public:
     // The first number from `from` on whose slot is free; -1 where none is.  0 is never proposed:
     // it is what all units have from the start.  Until it is put or withdrawn no other thread, whose
     // team may be making something as well, gets it.
-    std::int32_t propose(std::int32_t from) {
-        const std::int32_t next = next_.load(std::memory_order_relaxed);
-        std::int32_t id = from > next ? from : next;
-        for (std::int32_t i = 0; i < slots; ++i, id = after(id)) {
+    // Where the units proposed different ones, `from` is the greatest of them and those of each 64th number
+    // come first, by `asker`: two teams whose units take each other's would go on for ever.
+    std::int32_t propose(std::int32_t from = 0, std::int32_t asker = 0) {
+        const std::int32_t stride = from > 0 ? 64 : 1, rows = slots / stride;
+        std::int64_t first = std::max(from, next_.load(std::memory_order_relaxed));
+        first += ((asker - first) % stride + stride) % stride;
+        for (std::int32_t i = 0; i < slots; ++i) {
+            const std::int32_t id = wrapped(first + i % rows * stride + i / rows);
             if ((id & (slots - 1)) == 0 || proposed(id).exchange(true)) continue;
             if (!in_slot(id)) return id;
             withdraw(id);
@@ -60,7 +64,7 @@ public:
     }
 
 private:
-    static std::int32_t after(std::int32_t id) { return id == INT32_MAX ? 1 : id + 1; }
+    static std::int32_t wrapped(std::int64_t id) { return static_cast<std::int32_t>(id > INT32_MAX ? id - INT32_MAX : id); }
     std::atomic<T*>& slot(std::int32_t id) { return entries_[static_cast<std::size_t>(id & (slots - 1))]; }
     std::atomic<bool>& proposed(std::int32_t id) { return proposed_[static_cast<std::size_t>(id & (slots - 1))]; }
 

@@ -22,7 +22,7 @@ namespace {
 
 fanlight_code anothers() { return fail(FANLIGHT_ERR_ARGUMENT, "another unit of the team gave wrong arguments"); }
 
-Agreement agree(MPI_Comm comm, fanlight_code own, std::int64_t value, bool on_team) {
+Agreement agree(MPI_Comm comm, std::int32_t asker, fanlight_code own, std::int64_t value, bool on_team) {
     Agreement agreed;
     const auto withdraw = [&](fanlight_code code) {
         segments.withdraw(agreed.segment);
@@ -31,8 +31,8 @@ Agreement agree(MPI_Comm comm, fanlight_code own, std::int64_t value, bool on_te
     };
     std::int32_t segment_from = 0, team_from = 0;
     for (;;) {
-        agreed.segment = segments.propose(segment_from);
-        agreed.team = on_team ? teams.propose(team_from) : 0;
+        agreed.segment = segments.propose(segment_from, asker);
+        agreed.team = on_team ? teams.propose(team_from, asker) : 0;
         const std::int64_t segment = agreed.segment, team = agreed.team;
         std::int64_t mine[8] = {segment, -segment, team, -team, value, -value, own != FANLIGHT_OK, segment < 0 || team < 0};
         std::int64_t all[8] = {};
@@ -66,8 +66,10 @@ std::vector<int> ranks_in_world(MPI_Comm comm, int size) {
 
 }  // namespace
 
-Agreement agree_on_segment(MPI_Comm comm, fanlight_code own, std::int64_t value) { return agree(comm, own, value, false); }
-Agreement agree_on_team(MPI_Comm comm, fanlight_code own) { return agree(comm, own, 0, true); }
+Agreement agree_on_segment(MPI_Comm comm, std::int32_t asker, fanlight_code own, std::int64_t value) {
+    return agree(comm, asker, own, value, false);
+}
+Agreement agree_on_team(const Team& parent, fanlight_code own) { return agree(parent.comm, parent.id, own, 0, true); }
 
 fanlight_code agree(MPI_Comm comm, fanlight_code own) {
     int mine = own != FANLIGHT_OK, any = 0;
@@ -175,7 +177,7 @@ fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int c
         if (std::ranges::adjacent_find(sorted) != sorted.end())
             error = fail(FANLIGHT_ERR_UNIT, "fanlight_team_create: a unit is named twice");
     }
-    const Agreement agreed = agree_on_team(team->comm, error);
+    const Agreement agreed = agree_on_team(*team, error);
     if (agreed.code) return agreed.code;
     MPI_Group all, chosen;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -192,7 +194,7 @@ fanlight_code fanlight_team_split(fanlight_team parent, int color, int key, fanl
     const Team* const team = find_team(parent, error);
     if (!team) return error;
     if (!result) error = no_place("fanlight_team_split");
-    const Agreement agreed = agree_on_team(team->comm, error);
+    const Agreement agreed = agree_on_team(*team, error);
     if (agreed.code) return agreed.code;
     MPI_Comm comm = MPI_COMM_NULL;
     const int code = MPI_Comm_split(team->comm, color < 0 ? MPI_UNDEFINED : color, key, &comm);

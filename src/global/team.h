@@ -58,9 +58,10 @@ struct Agreement {
     bool same = true;
     fanlight_code code = FANLIGHT_OK;  // OK, this unit's own error, or that another one has one
 };
-Agreement agree_on_segment(MPI_Comm comm, fanlight_code own, std::int64_t value = 0);
+// `asker` is the team that does.
+Agreement agree_on_segment(MPI_Comm comm, std::int32_t asker, fanlight_code own, std::int64_t value = 0);
 // And on the segment that a team always has.
-Agreement agree_on_team(MPI_Comm comm, fanlight_code own);
+Agreement agree_on_team(const Team& parent, fanlight_code own);
 // The last of these alone.
 fanlight_code agree(MPI_Comm comm, fanlight_code own);
 

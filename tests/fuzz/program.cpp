@@ -173,8 +173,8 @@ struct Type {
     }
     int elements() const { return static_cast<int>(places.size()); }
     bool contiguous() const {
-        return extent == static_cast<MPI_Aint>(places.size()) * base->extent && base->size() == base->extent && low == 0 &&
-               std::is_sorted(places.begin(), places.end());
+        return extent == static_cast<MPI_Aint>(places.size()) * base->extent && base->size() == base->extent &&
+               low == 0 && std::is_sorted(places.begin(), places.end());
     }
 };
 
@@ -333,12 +333,14 @@ Operator made_operator(Random& r, const Base& b, bool users) {
         MPI_Op_create(commutes ? add : compose, commutes, &o.handle);
         return o;
     }
-    const std::vector<Operator> arithmetic = {{"sum", MPI_SUM}, {"sum", MPI_SUM}, {"prod", MPI_PROD}, {"max", MPI_MAX}, {"min", MPI_MIN}};
+    const std::vector<Operator> arithmetic = {
+        {"sum", MPI_SUM}, {"sum", MPI_SUM}, {"prod", MPI_PROD}, {"max", MPI_MAX}, {"min", MPI_MIN}};
     const std::vector<Operator> bits = {{"band", MPI_BAND}, {"bor", MPI_BOR}, {"bxor", MPI_BXOR}};
     const std::vector<Operator> logical = {{"land", MPI_LAND}, {"lor", MPI_LOR}, {"lxor", MPI_LXOR}};
     switch (b.kind) {
         case Kind::integer:
-        case Kind::unsigned_integer: return r.chance(70) || b.name == "aint" ? r.one_of(arithmetic) : r.one_of(r.chance(50) ? bits : logical);
+        case Kind::unsigned_integer:
+            return r.chance(70) || b.name == "aint" ? r.one_of(arithmetic) : r.one_of(r.chance(50) ? bits : logical);
         case Kind::floating: return r.one_of(arithmetic);
         case Kind::complex: return r.chance(60) ? Operator{"sum", MPI_SUM} : Operator{"prod", MPI_PROD};
         case Kind::pair: return r.chance(50) ? Operator{"minloc", MPI_MINLOC} : Operator{"maxloc", MPI_MAXLOC};
@@ -353,7 +355,8 @@ void write_operand(std::byte* at, const Base& b, const Operator& o, std::uint64_
         std::int64_t value = static_cast<std::int64_t>(random % 17) - (b.kind == Kind::unsigned_integer ? 0 : 8);
         if (o.owned || o.name[0] == 'b') value = static_cast<std::int64_t>(random);
         else if (o.name == "prod" && b.kind == Kind::complex) value = static_cast<std::int64_t>(random % 3) - 1;
-        else if (o.name == "prod") value = random % 4 == 0 ? 2 : b.kind == Kind::unsigned_integer || random % 3 ? 1 : -1;
+        else if (o.name == "prod")
+            value = random % 4 == 0 ? 2 : b.kind == Kind::unsigned_integer || random % 3 ? 1 : -1;
         else if (b.kind == Kind::logical || o.name[0] == 'l') value = static_cast<std::int64_t>(random % 2);
         write(at + m.at, m.code, value);
         random = mix(random);
@@ -443,12 +446,14 @@ public:
             for_each(b, b.items, [&, n = 0ULL](std::byte* at) mutable {
                 const std::uint64_t random = mix(seed, n++);
                 if (op) return write_operand(at, *b.type->base, *op, random);
-                for (const Member& m : b.type->base->members) write(at + m.at, m.code, static_cast<std::int64_t>(random >> 40));
+                for (const Member& m : b.type->base->members)
+                    write(at + m.at, m.code, static_cast<std::int64_t>(random >> 40));
             });
         }
     }
 
-    // Of all bytes, the padding of predefined types and the sign of a complex zero left out; or of the first items alone.
+    // Of all bytes, or of the first items alone; the padding of predefined types and the sign of a complex
+    // zero are left out.
     std::uint64_t checksum(std::size_t items = SIZE_MAX) {
         for (const Block& b : blocks) {
             const Base& base = *b.type->base;
@@ -466,7 +471,8 @@ public:
         std::uint64_t sum = 0;
         if (items != SIZE_MAX) {
             for_each(blocks[0], items, [&](std::byte* at) {
-                for (const Member& m : blocks[0].type->base->members) sum = hash(sum, at + m.at, static_cast<std::size_t>(bytes_of(m.code)));
+                for (const Member& m : blocks[0].type->base->members)
+                    sum = hash(sum, at + m.at, static_cast<std::size_t>(bytes_of(m.code)));
             });
             return sum;
         }
@@ -482,7 +488,8 @@ private:
     template <class F>
     void for_each(const Block& b, std::size_t items, F&& f) const {
         for (std::size_t i = 0; i < items; ++i)
-            for (const MPI_Aint place : b.type->places) f(origin_ + b.offset + static_cast<MPI_Aint>(i) * b.type->extent + place);
+            for (const MPI_Aint place : b.type->places)
+                f(origin_ + b.offset + static_cast<MPI_Aint>(i) * b.type->extent + place);
     }
     static std::uint64_t hash(std::uint64_t sum, const std::byte* from, std::size_t bytes) {
         for (std::size_t i = 0; i < bytes; i += 8) {
@@ -503,14 +510,14 @@ private:
 
 enum class Mode { blocking, non_blocking, persistent };
 enum Operation {
-    barrier, bcast, reduce, allreduce, scan, exscan, gather, scatter, gatherv, scatterv, allgather, allgatherv, alltoall,
-    alltoallv, alltoallw, reduce_scatter_block, reduce_scatter, neighbor_allgather, neighbor_allgatherv,
+    barrier, bcast, reduce, allreduce, scan, exscan, gather, scatter, gatherv, scatterv, allgather, allgatherv,
+    alltoall, alltoallv, alltoallw, reduce_scatter_block, reduce_scatter, neighbor_allgather, neighbor_allgatherv,
     neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw, operations
 };
 const char* const names[] = {
-    "barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "gather", "scatter", "gatherv", "scatterv", "allgather",
-    "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter_block", "reduce_scatter", "neighbor_allgather",
-    "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
+    "barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "gather", "scatter", "gatherv", "scatterv",
+    "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter_block", "reduce_scatter",
+    "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
 
 // What a program has, from its seed.
 struct Features {
@@ -542,13 +549,16 @@ struct Arrays {
 
 class Call {
 public:
-    // `seed` is the same on all ranks of the communicator, `shape` on all calls that are to be alike but for their lengths.
+    // `seed` is the same on all ranks of the communicator, `shape` on all calls that are to be alike but for
+    // their lengths.
     Call(const Setting& setting, const Comm& comm, Mode mode, std::uint64_t shape, std::uint64_t seed, Random& own)
         : comm_(comm), mode_(mode), seed_(mix(seed, comm.id)), own_(own.next()) {
         Random r(mix(shape, comm.id)), lengths(seed_);
         std::vector<int> choices;
         if (comm.inter) choices = {barrier, bcast, allreduce, allgather, alltoall};
-        else if (comm.topology && r.chance(70)) choices = {neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw};
+        else if (comm.topology && r.chance(70))
+            choices = {neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv,
+                       neighbor_alltoallw};
         else for (int o = 0; o < neighbor_allgather; ++o) choices.push_back(o);
         operation_ = r.one_of(choices);
         large_ = setting.has.large_counts && r.chance(50);
@@ -563,7 +573,8 @@ public:
         const Base& base = *r.one_of(bases);
         if (reduces()) op_ = made_operator(r, base, users);
         const int number = setting.has.mixed_types && mode == Mode::blocking && !reduces() ? 3 : 1;
-        for (int i = 0; i < number; ++i) types_.push_back(made_type(r, base, setting.has.derived_types && (!reduces() || users), number == 1));
+        for (int i = 0; i < number; ++i)
+            types_.push_back(made_type(r, base, setting.has.derived_types && (!reduces() || users), number == 1));
         unit_ = 1;
         for (const auto& t : types_) unit_ = std::lcm(unit_, static_cast<std::size_t>(t->elements()));
         // Blocks of the same length, most of them short.
@@ -592,8 +603,9 @@ public:
     }
 
     void fill(int round) {
-        const std::uint64_t seed = mix(mix(seed_, static_cast<std::uint64_t>(comm_.rank + (comm_.first_group ? 1000 : 0))),
-                                       static_cast<std::uint64_t>(round));
+        const std::uint64_t seed =
+            mix(mix(seed_, static_cast<std::uint64_t>(comm_.rank + (comm_.first_group ? 1000 : 0))),
+                static_cast<std::uint64_t>(round));
         const Operator* op = reduces() ? &op_ : nullptr;
         if (send_.present()) send_.fill(seed, op);
         if (recv_.present()) recv_is_input_ ? recv_.fill(seed, op) : recv_.poison();
@@ -609,8 +621,8 @@ public:
     // Before it is made, in case it does not end.
     void announce(std::ostream& out) const {
         const char* const modes[] = {"", "i", "persistent "};
-        out << modes[static_cast<int>(mode_)] << names[operation_] << (in_place_ ? " in place" : "") << (comm_.inter ? " inter" : "")
-            << " ranks=" << comm_.size << " root=" << root_ << ' ' << op_.name;
+        out << modes[static_cast<int>(mode_)] << names[operation_] << (in_place_ ? " in place" : "")
+            << (comm_.inter ? " inter" : "") << " ranks=" << comm_.size << " root=" << root_ << ' ' << op_.name;
         for (const auto& t : types_) out << ' ' << t->name;
         for (const int from : comm_.sources) out << " <" << std::max(from, -1);  // MPI_PROC_NULL differs
         for (const int to : comm_.destinations) out << " >" << std::max(to, -1);
@@ -619,7 +631,8 @@ public:
 
     void record(std::ostream& out) {
         out << "  " << names[operation_] << std::hex;
-        if (recv_.present() && !(operation_ == exscan && comm_.rank == 0)) out << ' ' << recv_.checksum(recorded_items_);
+        if (recv_.present() && !(operation_ == exscan && comm_.rank == 0))
+            out << ' ' << recv_.checksum(recorded_items_);
         if (send_.present()) out << ' ' << send_.checksum();
         out << std::dec << '\n';
     }
@@ -628,19 +641,24 @@ public:
 
 private:
     bool reduces() const {
-        return (operation_ >= reduce && operation_ <= exscan) || operation_ == reduce_scatter_block || operation_ == reduce_scatter;
+        return (operation_ >= reduce && operation_ <= exscan) || operation_ == reduce_scatter_block ||
+               operation_ == reduce_scatter;
     }
-    bool rooted() const { return operation_ == bcast || operation_ == reduce || (operation_ >= gather && operation_ <= scatterv); }
+    bool rooted() const {
+        return operation_ == bcast || operation_ == reduce || (operation_ >= gather && operation_ <= scatterv);
+    }
     bool is_root() const { return !comm_.inter && comm_.rank == root_; }
 
     // The type that this rank has on this side, or for this peer.
     const Type& type(int side, int peer = 0) {
-        const std::uint64_t which = mix(mix(seed_, static_cast<std::uint64_t>(comm_.rank * 2 + side)), static_cast<std::uint64_t>(peer));
+        const std::uint64_t which =
+            mix(mix(seed_, static_cast<std::uint64_t>(comm_.rank * 2 + side)), static_cast<std::uint64_t>(peer));
         return *types_[which % types_.size()];
     }
     // Of a block from one rank to another, where that differs from block to block.
     std::size_t length(int from, int to = 0) const {
-        const std::uint64_t random = mix(mix(seed_, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to) + 7);
+        const std::uint64_t random =
+            mix(mix(seed_, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to) + 7);
         return random % 4 == 0 ? 0 : unit_ * (random / 4 % (longest_ + 1));
     }
 
@@ -711,7 +729,9 @@ private:
                 many(n, [&](int i) {
                     const int low = std::min(i, me), high = std::max(i, me);
                     if (!in_place_) send_.add(type(0, in_bytes ? i : 0), by_places ? length(me, i) : all);
-                    recv_.add(type(1, in_bytes ? i : 0), !by_places ? all : in_place_ ? length(low, high) : length(i, me));
+                    recv_.add(type(1, in_bytes ? i : 0), !by_places  ? all
+                                                         : in_place_ ? length(low, high)
+                                                                     : length(i, me));
                 });
                 break;
             default: {
@@ -720,7 +740,9 @@ private:
                 in_place_ = false;
                 const bool one = operation_ == neighbor_allgather || operation_ == neighbor_allgatherv;
                 if (one) send_.add(type(0), by_places ? length(me) : all);
-                else for (const int to : comm_.destinations) send_.add(type(0, in_bytes ? to : 0), by_places ? length(me, to) : all);
+                else
+                    for (const int to : comm_.destinations)
+                        send_.add(type(0, in_bytes ? to : 0), by_places ? length(me, to) : all);
                 for (const int from : comm_.sources)
                     recv_.add(type(1, in_bytes ? from : 0), by_places ? one ? length(from) : length(from, me) : all);
             }
@@ -773,26 +795,39 @@ private:
                 else MPI_Barrier_init(comm_.handle, MPI_INFO_NULL, &request);
                 return;
             case bcast: CALLED(Bcast, bcast, out, received, to, root);
-            case reduce: CALLED(Reduce, reduce, in, out, in_place_ ? received : sent, in_place_ ? to : from, op_.handle, root);
+            case reduce:
+                CALLED(Reduce, reduce, in, out, in_place_ ? received : sent, in_place_ ? to : from, op_.handle, root);
             case allreduce: CALLED(Allreduce, allreduce, in, out, received, to, op_.handle);
             case scan: CALLED(Scan, scan, in, out, received, to, op_.handle);
             case exscan: CALLED(Exscan, exscan, in, out, received, to, op_.handle);
             case gather: CALLED(Gather, gather, in, sent, from, out, received, to, root);
             case gatherv: CALLED(Gatherv, gatherv, in, sent, from, out, r.counts.data(), r.places.data(), to, root);
             case scatter: CALLED(Scatter, scatter, in, sent, from, out, received, to, root);
-            case scatterv: CALLED(Scatterv, scatterv, in, s.counts.data(), s.places.data(), from, out, received, to, root);
+            case scatterv:
+                CALLED(Scatterv, scatterv, in, s.counts.data(), s.places.data(), from, out, received, to, root);
             case allgather: CALLED(Allgather, allgather, in, sent, from, out, received, to);
             case allgatherv: CALLED(Allgatherv, allgatherv, in, sent, from, out, r.counts.data(), r.places.data(), to);
             case alltoall: CALLED(Alltoall, alltoall, in, sent, from, out, received, to);
-            case alltoallv: CALLED(Alltoallv, alltoallv, in, s.counts.data(), s.places.data(), from, out, r.counts.data(), r.places.data(), to);
-            case alltoallw: CALLED(Alltoallw, alltoallw, in, s.counts.data(), s.places.data(), s.types.data(), out, r.counts.data(), r.places.data(), r.types.data());
-            case reduce_scatter_block: CALLED(Reduce_scatter_block, reduce_scatter_block, in, out, count<Count>({}), to, op_.handle);
+            case alltoallv:
+                CALLED(Alltoallv, alltoallv, in, s.counts.data(), s.places.data(), from, out, r.counts.data(),
+                       r.places.data(), to);
+            case alltoallw:
+                CALLED(Alltoallw, alltoallw, in, s.counts.data(), s.places.data(), s.types.data(), out, r.counts.data(),
+                       r.places.data(), r.types.data());
+            case reduce_scatter_block:
+                CALLED(Reduce_scatter_block, reduce_scatter_block, in, out, count<Count>({}), to, op_.handle);
             case reduce_scatter: CALLED(Reduce_scatter, reduce_scatter, in, out, s.counts.data(), to, op_.handle);
             case neighbor_allgather: CALLED(Neighbor_allgather, neighbor_allgather, in, sent, from, out, received, to);
-            case neighbor_allgatherv: CALLED(Neighbor_allgatherv, neighbor_allgatherv, in, sent, from, out, r.counts.data(), r.places.data(), to);
+            case neighbor_allgatherv:
+                CALLED(Neighbor_allgatherv, neighbor_allgatherv, in, sent, from, out, r.counts.data(), r.places.data(),
+                       to);
             case neighbor_alltoall: CALLED(Neighbor_alltoall, neighbor_alltoall, in, sent, from, out, received, to);
-            case neighbor_alltoallv: CALLED(Neighbor_alltoallv, neighbor_alltoallv, in, s.counts.data(), s.places.data(), from, out, r.counts.data(), r.places.data(), to);
-            case neighbor_alltoallw: CALLED(Neighbor_alltoallw, neighbor_alltoallw, in, s.counts.data(), s.bytes.data(), s.types.data(), out, r.counts.data(), r.bytes.data(), r.types.data());
+            case neighbor_alltoallv:
+                CALLED(Neighbor_alltoallv, neighbor_alltoallv, in, s.counts.data(), s.places.data(), from, out,
+                       r.counts.data(), r.places.data(), to);
+            case neighbor_alltoallw:
+                CALLED(Neighbor_alltoallw, neighbor_alltoallw, in, s.counts.data(), s.bytes.data(), s.types.data(), out,
+                       r.counts.data(), r.bytes.data(), r.types.data());
             default: return;
         }
 #undef CALLED
@@ -832,7 +867,8 @@ void complete(std::vector<MPI_Request> requests, Random& own, bool persistent) {
             while (index != MPI_UNDEFINED) MPI_Waitany(n, requests.data(), &index, MPI_STATUS_IGNORE);
             break;
         case 4:
-            while (several != MPI_UNDEFINED) MPI_Waitsome(n, requests.data(), &several, indices.data(), MPI_STATUSES_IGNORE);
+            while (several != MPI_UNDEFINED)
+                MPI_Waitsome(n, requests.data(), &several, indices.data(), MPI_STATUSES_IGNORE);
             break;
         case 5:
             for (int left = n; left > 0;) {
@@ -854,7 +890,8 @@ void complete(std::vector<MPI_Request> requests, Random& own, bool persistent) {
             while (!flag) MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE);
             break;
         default:
-            while (index != MPI_UNDEFINED) MPI_Testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE), index = flag ? index : 0;
+            while (index != MPI_UNDEFINED)
+                MPI_Testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE), index = flag ? index : 0;
     }
 }
 
@@ -864,7 +901,8 @@ public:
     Messages(const Comm& comm, std::uint64_t seed, Random& own) : sent_(mix(seed, 1) % 3 ? 8 : 100000) {
         received_.resize(sent_.size());
         std::fill(sent_.begin(), sent_.end(), mix(seed, static_cast<std::uint64_t>(comm.rank)));
-        const int next = (comm.rank + 1) % comm.size, previous = (comm.rank + comm.size - 1) % comm.size, n = static_cast<int>(sent_.size());
+        const int next = (comm.rank + 1) % comm.size, previous = (comm.rank + comm.size - 1) % comm.size,
+                  n = static_cast<int>(sent_.size());
         const bool send_first = own.chance(50);
         if (send_first) MPI_Isend(sent_.data(), n, MPI_UINT64_T, next, 5, comm.handle, &requests[0]);
         MPI_Irecv(received_.data(), n, MPI_UINT64_T, previous, 5, comm.handle, &requests[1]);
@@ -925,7 +963,8 @@ private:
         for (int i = 0; i < number; ++i) {
             const std::uint64_t seed = r.next();
             if (comm.handle == MPI_COMM_NULL) continue;
-            if (!call || lengths_change) call = std::make_unique<Call>(setting_, comm, Mode::blocking, shape, seed, own);
+            if (!call || lengths_change)
+                call = std::make_unique<Call>(setting_, comm, Mode::blocking, shape, seed, own);
             call->fill(i);
             delay(own);
             call->announce(out_);
@@ -944,7 +983,8 @@ private:
             const Comm& comm = any_comm(r);
             const Mode mode = r.chance(80) ? Mode::non_blocking : Mode::blocking;
             const std::uint64_t seed = r.next();
-            const bool freed = setting_.has.pending_frees && r.chance(30), with_messages = !in_thread_ && !comm.inter && r.chance(10);
+            const bool freed = setting_.has.pending_frees && r.chance(30),
+                       with_messages = !in_thread_ && !comm.inter && r.chance(10);
             if (comm.handle == MPI_COMM_NULL) continue;
             if (with_messages && !messages) {
                 messages = std::make_unique<Messages>(comm, seed, own);
@@ -1009,7 +1049,8 @@ private:
         for (std::size_t i = 0; i < programs.size(); ++i)
             threads.emplace_back([&, i] { programs[i]->run(mix(seed, 100 + i), 4, 0, 4); });
         for (std::thread& thread : threads) thread.join();
-        for (std::size_t i = 0; i < programs.size(); ++i) programs[i]->end(), out_ << "thread " << i << '\n' << outs[i].str();
+        for (std::size_t i = 0; i < programs.size(); ++i)
+            programs[i]->end(), out_ << "thread " << i << '\n' << outs[i].str();
     }
 
     static Comm duplicate(const Comm& parent, std::uint64_t seed) {
@@ -1028,7 +1069,9 @@ private:
         Random r(id);
         Comm& comm = comms_.back();
         MPI_Comm handle = MPI_COMM_NULL;
-        const auto drawn = [&](int rank, int n) { return static_cast<int>(mix(id, static_cast<std::uint64_t>(rank) + 1000) % static_cast<std::uint64_t>(n)); };
+        const auto drawn = [&](int rank, int n) {
+            return static_cast<int>(mix(id, static_cast<std::uint64_t>(rank) + 1000) % static_cast<std::uint64_t>(n));
+        };
         const int n = parent.size, kind = r.below(9);
         if (parent.inter) {
             if (kind < 5) {
@@ -1043,7 +1086,8 @@ private:
             case 0: comm = duplicate(parent, id); break;
             case 1:
             case 2: {  // the ranks in any order, some in none
-                const int color = r.chance(20) && drawn(parent.rank, 5) == 0 ? MPI_UNDEFINED : drawn(parent.rank, 1 + r.below(3));
+                const int color =
+                    r.chance(20) && drawn(parent.rank, 5) == 0 ? MPI_UNDEFINED : drawn(parent.rank, 1 + r.below(3));
                 MPI_Comm_split(parent.handle, color, drawn(parent.rank, 97), &handle);
                 comm = Comm(handle, mix(id, static_cast<std::uint64_t>(color)));
                 break;
@@ -1077,7 +1121,8 @@ private:
                 for (int i = 0; i < number && handle != MPI_COMM_NULL; ++i) {
                     int below, above;
                     MPI_Cart_shift(handle, i, 1, &below, &above);
-                    for (std::vector<int>* side : {&comm.sources, &comm.destinations}) side->insert(side->end(), {below, above});
+                    for (std::vector<int>* side : {&comm.sources, &comm.destinations})
+                        side->insert(side->end(), {below, above});
                 }
                 break;
             }
@@ -1092,9 +1137,10 @@ private:
                 Random own(mix(id, static_cast<std::uint64_t>(parent.rank)));
                 own.shuffle(comm.sources);
                 own.shuffle(comm.destinations);
-                MPI_Dist_graph_create_adjacent(parent.handle, static_cast<int>(comm.sources.size()), comm.sources.data(), MPI_UNWEIGHTED,
-                                               static_cast<int>(comm.destinations.size()), comm.destinations.data(), MPI_UNWEIGHTED,
-                                               MPI_INFO_NULL, 0, &handle);
+                MPI_Dist_graph_create_adjacent(parent.handle, static_cast<int>(comm.sources.size()),
+                                               comm.sources.data(), MPI_UNWEIGHTED,
+                                               static_cast<int>(comm.destinations.size()), comm.destinations.data(),
+                                               MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &handle);
                 Comm graph(handle, id);
                 graph.topology = true;
                 graph.sources = comm.sources;
@@ -1121,7 +1167,8 @@ private:
     void free_communicator(Random& r) {
         if (comms_.size() < 2) return;
         const std::size_t i = 1 + r.next() % (comms_.size() - 1);
-        if (comms_[i].handle != MPI_COMM_NULL) r.chance(70) ? MPI_Comm_free(&comms_[i].handle) : MPI_Comm_disconnect(&comms_[i].handle);
+        if (comms_[i].handle != MPI_COMM_NULL)
+            r.chance(70) ? MPI_Comm_free(&comms_[i].handle) : MPI_Comm_disconnect(&comms_[i].handle);
         comms_.erase(comms_.begin() + static_cast<std::ptrdiff_t>(i));
     }
 
@@ -1137,7 +1184,8 @@ private:
 int main(int argc, char** argv) {
     if (argc < 4) return 2;
     const std::uint64_t seed = std::strtoull(argv[2], nullptr, 10);
-    const int actions = std::atoi(argv[3]), first = argc > 4 ? std::atoi(argv[4]) : 0, last = argc > 5 ? std::atoi(argv[5]) : actions;
+    const int actions = std::atoi(argv[3]), first = argc > 4 ? std::atoi(argv[4]) : 0,
+              last = argc > 5 ? std::atoi(argv[5]) : actions;
     Random r(seed);
     Setting setting{};
     Features& has = setting.has;
@@ -1155,8 +1203,8 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     setting.bases = all_bases();
     std::ofstream out(std::string(argv[1]) + '/' + std::to_string(rank));
-    out << "threads " << has.threads << " mixed types " << has.mixed_types << " derived types "
-        << has.derived_types << " user's operators " << has.users_operators << " pending frees " << has.pending_frees << '\n';
+    out << "threads " << has.threads << " mixed types " << has.mixed_types << " derived types " << has.derived_types
+        << " user's operators " << has.users_operators << " pending frees " << has.pending_frees << '\n';
     Program program(setting, rank, out);
     program.take(Comm(MPI_COMM_WORLD, mix(seed)));
     program.run(mix(seed, 1), actions, first, last);

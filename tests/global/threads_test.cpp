@@ -2,8 +2,10 @@
 // lock, pool.  Run under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "global/numbers.h"
 #include "global/pool.h"
 #include "global/queue.h"
+#include "global/table.h"
 
 // What the header's put and get look at: one segment of two units.
 static std::uint64_t memory[2][16];
@@ -177,6 +180,43 @@ TEST(Numbers, AreTheLeastThatAreFree) {
     for (int n = 1; n <= INT16_MAX; ++n) numbers.put(static_cast<std::int16_t>(-n), &things[0]);
     EXPECT_EQ(numbers.give(&things[6], -1), 0);
     EXPECT_EQ(numbers.find(0), &things[4]);
+}
+
+// Two units, in each a thread for each of two teams that make something at the same time; whoever is the
+// first there takes the number that the other one proposed.
+TEST(Table, TeamsThatAskAtOneTimeAgree) {
+    struct Thing {
+        std::int32_t id;
+    };
+    const auto tables = std::make_unique<Table<Thing>[]>(2);
+    std::int32_t proposed[2][2], from[2] = {0, 0};
+    int rounds = 0;
+    for (bool agreed[2] = {}; !(agreed[0] && agreed[1]) && rounds < 10; ++rounds) {
+        for (int unit = 0; unit < 2; ++unit)
+            for (const int team : {unit, 1 - unit})
+                if (!agreed[team]) proposed[unit][team] = tables[unit].propose(from[team], team + 1);
+        for (int team = 0; team < 2; ++team) {
+            agreed[team] = proposed[0][team] == proposed[1][team];
+            if (agreed[team]) continue;
+            from[team] = std::max(proposed[0][team], proposed[1][team]);
+            for (int unit = 0; unit < 2; ++unit) tables[unit].withdraw(proposed[unit][team]);
+        }
+    }
+    EXPECT_EQ(rounds, 2);
+}
+
+TEST(Table, EachNumberIsProposedOnce) {
+    struct Thing {
+        std::int32_t id;
+    };
+    const auto table = std::make_unique<Table<Thing>>();
+    std::vector<bool> seen(Table<Thing>::slots);
+    for (int i = 0; i < 2000; ++i) {  // some rounds of each 64th
+        const std::int32_t id = table->propose(1000, 7);
+        ASSERT_GT(id, 0);
+        ASSERT_FALSE(seen[static_cast<std::size_t>(id % Table<Thing>::slots)]);
+        seen[static_cast<std::size_t>(id % Table<Thing>::slots)] = true;
+    }
 }
 
 }  // namespace

@@ -45,9 +45,7 @@ def test_no_thread_takes_the_programs_signals(mpi, plain):
 @parametrize("ranks,start_after", [(2, 0), (3, 16), repeated(3, 0), repeated(2, 16)])
 def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
     result = run(mpi, ranks, "threads", {"START_AFTER": start_after}, preload=not plain)
-    if "skipped" in result.out:
-        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
-    result.must_be_ok()
+    result.skip_without_threads().must_be_ok()
     if not plain:
         assert result.report.calls("allreduce") > 500, str(result)
         # Of all threads, which have ended.
@@ -58,9 +56,7 @@ def test_a_communicator_for_each_thread(mpi, ranks, start_after, plain):
 @parametrize("ranks", [2, repeated(3)])
 def test_threads_with_all_kinds_of_collectives(mpi, ranks, plain):
     result = run(mpi, ranks, "threads_of_all_kinds", preload=not plain)
-    if "skipped" in result.out:
-        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
-    result.must_be_ok()
+    result.skip_without_threads().must_be_ok()
     if not plain:
         for operation, least in (("allreduce", 150), ("allreduce_init", 50), ("iallreduce", 100), ("ibcast", 50)):
             assert result.report.calls(operation) >= least * ranks, f"{operation}\n{result}"
@@ -70,9 +66,7 @@ def test_threads_with_all_kinds_of_collectives(mpi, ranks, plain):
 def test_threads_that_first_use_one_datatype(mpi, plain):
     """What is freed is filled with other bytes at once."""
     result = run(mpi, 2, "threads_one_datatype", preload=not plain, settings={"MALLOC_PERTURB_": 165})
-    if "skipped" in result.out:
-        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
-    result.must_be_ok()
+    result.skip_without_threads().must_be_ok()
     if not plain:
         assert result.report.calls("bcast") > 4000, str(result)
 

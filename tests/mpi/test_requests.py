@@ -22,9 +22,7 @@ def test_requests(mpi, ranks, plain):
 @parametrize("ranks", [2, 3])
 def test_threads(mpi, ranks, plain):
     result = run(mpi, ranks, "requests_threads", preload=not plain)
-    if "skipped" in result.out:
-        pytest.skip(f"{mpi} has no MPI_THREAD_MULTIPLE")
-    result.must_be_ok()
+    result.skip_without_threads().must_be_ok()
     if not plain:
         assert result.report.calls("iallreduce") > 1000 * ranks, str(result)
 

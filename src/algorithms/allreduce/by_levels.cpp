@@ -14,8 +14,8 @@ Schedule by_levels(const Problem& problem) {
     Composer c(problem);
     const auto through = stages(problem);
     const Address sum = reduce_up(c, problem, through);
-    c.add(problem.bytes <= 4096 ? recursive_doubling : halving_doubling, part_of(problem, Operation::allreduce), through.back(),
-          [&](int) { return Composer::Buffers{sum, output()}; });
+    const auto between = problem.bytes <= most_bytes_of_a_short_reduction ? recursive_doubling : halving_doubling;
+    c.add(between, part_of(problem, Operation::allreduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
     bcast_down(c, problem, through);
     return c.finish();
 }

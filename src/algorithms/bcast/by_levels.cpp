@@ -12,7 +12,7 @@ Schedule by_levels(const Problem& problem) {
     Composer c(problem);
     const auto through = stages(problem);
     c.add(binomial, part_of(problem, Operation::bcast), through.back(),
-          [&](int rank) { return Composer::Buffers{rank == problem.root ? input() : output(), output()}; });
+          [&](int rank) { return going_down(problem, rank); });
     bcast_down(c, problem, through);
     return c.finish();
 }

@@ -27,7 +27,7 @@ Schedule pruned_ring_on_nodes(const Problem& problem) {
 
     Composer c(problem);
     const Problem part = part_of(problem, Operation::bcast);
-    const auto buffers = [&](int rank) { return Composer::Buffers{rank == problem.root ? input() : output(), output()}; };
+    const auto buffers = [&](int rank) { return going_down(problem, rank); };
     c.add(binomial, part, roots_node, buffers);
     c.add(several ? pruned_ring : binomial, part, both.back(), buffers);
     c.add(binomial, part, others, buffers);

@@ -5,26 +5,18 @@
 // Source: Intra-Cell 3.4 (AG), the first half, in the order of Thakur, Rabenseifner, Gropp 2005, 4.4.
 // Any number of ranks; operators that commute: the order starts at another rank for each block.
 #include "algorithms/blocks.h"
+#include "algorithms/reduction.h"
 
 namespace fanlight::reduce_scatter_block_algorithms {
 
 Schedule all_read_around(const Problem& problem) {
     Builder b(problem);
     const int rank = problem.rank;
-    const int size = problem.size;
-    const Block own = problem.block(rank);
     offer_blocks(b, problem);
-    if (size == 1) b.copy(input(own.offset), output(), own.bytes);
-    for (int i = 1; i < size; ++i) {
-        const int peer = (rank - i + size) % size;
-        b.get(peer, offer_of_block(problem, peer, rank), offered_block(problem, rank), output(), own.bytes,
-              i == 1 ? Order::overwrite : Order::after);
-        b.next_round();
-        if (i == 1) {
-            b.combine(input(own.offset), output(), own.bytes, Order::before);
-            b.next_round();
-        }
-    }
+    reduce_around(b, problem, [&](int i, Order order) {
+        const int peer = (rank - i + problem.size) % problem.size;
+        b.get(peer, offer_of_block(problem, peer, rank), offered_block(problem, rank), output(), problem.block(rank).bytes, order);
+    });
     return b.finish();
 }
 

@@ -174,7 +174,8 @@ static int copy_attribute(MPI_Datatype type, int key, void *extra, void *in, voi
     return MPI_SUCCESS;
 }
 
-// What an operation uses may be given back while it is under way.
+// What an operation uses may be given back while it is under way; the memory of what is known of the
+// first datatype, whose elements touch, is then the second one's.
 static void freed_meanwhile(void) {
     enum { N = 40 };
     int key;
@@ -182,20 +183,30 @@ static void freed_meanwhile(void) {
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     meet(comm);
+    int *all = malloc(sizeof(int) * N * size);
     for (int call = 0; call < 5; ++call) {
-        MPI_Datatype every_second;
+        MPI_Datatype dense, every_second;
+        MPI_Request requests[2];
+        int mine[N];
+        for (int i = 0; i < N; ++i) mine[i] = value(rank, i, call);
+        MPI_Type_contiguous(N, MPI_INT, &dense);
+        MPI_Type_commit(&dense);
+        MPI_Iallgather(mine, 1, dense, all, 1, dense, comm, &requests[0]);
+        MPI_Type_free(&dense);
         MPI_Type_vector(N, 1, 2, MPI_INT, &every_second);
         MPI_Type_commit(&every_second);
         MPI_Type_set_attr(every_second, key, &key);
         int strided[2 * N];
         for (int i = 0; i < 2 * N; ++i) strided[i] = rank == 0 ? i : -1;
-        MPI_Request request;
-        MPI_Ibcast(strided, 1, every_second, 0, comm, &request);
+        MPI_Ibcast(strided, 1, every_second, 0, comm, &requests[1]);
         MPI_Type_free(&every_second);
         if (call == 4) MPI_Comm_free(&comm);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
         for (int i = 0; i < 2 * N; ++i) REQUIRE(strided[i] == (rank == 0 || i % 2 == 0 ? i : -1));
+        for (int s = 0; s < size; ++s)
+            for (int i = 0; i < N; ++i) REQUIRE(all[s * N + i] == value(s, i, call));
     }
+    free(all);
     REQUIRE(copied == 0 || plain);
     MPI_Type_free_keyval(&key);
 }
