@@ -45,6 +45,21 @@ bool has_all_ranks(MPI_Comm comm) {
     return result != MPI_UNEQUAL;
 }
 
+bool has_ranks_of_world_alone(MPI_Comm comm) {
+    MPI_Group world, own, others;
+    int number = 0;
+    mpi().Comm_group(MPI_COMM_WORLD, &world);
+    mpi().Comm_group(comm, &own);
+    mpi().Group_difference(own, world, &others);
+    mpi().Group_size(others, &number);
+    for (MPI_Group* group : {&world, &own, &others})
+        if (*group != MPI_GROUP_EMPTY) mpi().Group_free(group);
+    return number == 0;
+}
+
+// Whether all ranks of MPI_COMM_WORLD have agreed: then those of a part of it have.
+std::atomic<bool> world_agrees{false};
+
 void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
     constexpr std::size_t length = 64;
     char own[length] = "";
@@ -63,6 +78,8 @@ void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
 }  // namespace
 
 Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
+    const Reason agreed = config().enabled ? Reason::none : Reason::disabled;
+    if (world_agrees.load(std::memory_order_relaxed) && has_ranks_of_world_alone(comm)) return agreed;
     const std::vector<Fact> own = facts();
     std::vector<std::uint64_t> mine, least;
     for (const Fact& fact : own) {
@@ -75,13 +92,15 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
     MPI_Request request;
     mpi().Iallreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_MIN, comm, &request);
     wait_for_all(request, rank, size);
-    if (least.back() == 0 && has_all_ranks(comm)) report::join();
+    const bool all = has_all_ranks(comm);
+    if (least.back() == 0 && all) report::join();
     for (std::size_t i = 0; i < own.size(); ++i)
         if (least[2 * i] != ~least[2 * i + 1]) {
             say_difference(own[i], comm, rank, size);
             return Reason::settings_differ;
         }
-    return config().enabled ? Reason::none : Reason::disabled;
+    if (all) world_agrees = true;
+    return agreed;
 }
 
 }  // namespace fanlight
