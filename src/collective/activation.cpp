@@ -22,6 +22,7 @@
 #include "execute/copy_speed.h"
 #include "schedule/topology.h"
 #include "topology/cores.h"
+#include "topology/location.h"
 #include "topology/single_copy.h"
 
 namespace fanlight {
@@ -245,6 +246,16 @@ Topology pretended_topology(MPI_Comm comm, int size) {
     }
 }
 
+// What all ranks say of where they are; `node` is the number of this one's.
+Topology real_topology(MPI_Comm comm, int size, int node) {
+    static const Location own = location_of(own_cpus());
+    Location location = own;
+    location.node = node;
+    std::vector<Location> all(static_cast<std::size_t>(size));
+    mpi().Allgather(&location, sizeof location, MPI_BYTE, all.data(), sizeof location, MPI_BYTE, comm);
+    return topology_of(all);
+}
+
 bool several_nodes(const Topology& t) { return t.levels() > 0 && t.level(0).count() > 1; }
 
 // A communicator of this rank's node; the real nodes become the topology.
@@ -256,10 +267,8 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
     }
     mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     int leader = rank;
-    std::vector<int> nodes(static_cast<std::size_t>(size));
     mpi().Bcast(&leader, 1, MPI_INT, 0, node);
-    mpi().Allgather(&leader, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm);
-    topology = Topology({Domains(nodes)});
+    topology = real_topology(comm, size, leader);
     return node;
 }
 
@@ -289,8 +298,9 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topol
 
 std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
                                              const Sharing& sharing, Topology topology) {
-    if (topology.levels() > 1) verbose([&] { return std::to_string(size) + " ranks in domains " + topology.text(); }, rank);
-    if (topology.levels() == 0) topology = Topology({Domains(std::vector<int>(static_cast<std::size_t>(size), 0))});
+    if (topology.levels() == 0) topology = real_topology(comm, size, 0);
+    if (const Topology said = topology.simplified(); said.levels() > 0)
+        verbose([&] { return std::to_string(size) + " ranks in domains " + said.text(); }, rank);
     const bool crowded = shared->group.oversubscribed();
     return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
 }

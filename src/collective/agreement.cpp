@@ -29,7 +29,8 @@ std::vector<Fact> facts() {
 }
 
 void wait_for_all(MPI_Request request, int rank, int size) {
-    // Where a rank has not loaded this library it is in another call, and this one waits for ever.
+    // Where a rank has not loaded this library it is in another call, and this one waits for ever.  That
+    // shows in the first communicator of a program, which most often is MPI_COMM_WORLD.
     Waiter waiter(size, waiting_hooks(), 1);
     waiter.watch({}, rank);
     waiter(-1, "the comparison of the settings (where it waits for ever: is Fanlight preloaded for all ranks?)", [&] {
@@ -44,21 +45,6 @@ bool has_all_ranks(MPI_Comm comm) {
     mpi().Comm_compare(comm, MPI_COMM_WORLD, &result);
     return result != MPI_UNEQUAL;
 }
-
-bool has_ranks_of_world_alone(MPI_Comm comm) {
-    MPI_Group world, own, others;
-    int number = 0;
-    mpi().Comm_group(MPI_COMM_WORLD, &world);
-    mpi().Comm_group(comm, &own);
-    mpi().Group_difference(own, world, &others);
-    mpi().Group_size(others, &number);
-    for (MPI_Group* group : {&world, &own, &others})
-        if (*group != MPI_GROUP_EMPTY) mpi().Group_free(group);
-    return number == 0;
-}
-
-// Whether all ranks of MPI_COMM_WORLD have agreed: then those of a part of it have.
-std::atomic<bool> world_agrees{false};
 
 void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
     constexpr std::size_t length = 64;
@@ -78,8 +64,6 @@ void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
 }  // namespace
 
 Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
-    const Reason agreed = config().enabled ? Reason::none : Reason::disabled;
-    if (world_agrees.load(std::memory_order_relaxed) && has_ranks_of_world_alone(comm)) return agreed;
     const std::vector<Fact> own = facts();
     std::vector<std::uint64_t> mine, least;
     for (const Fact& fact : own) {
@@ -89,18 +73,22 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
     // Not compared: the ranks that have no file for the report take part in it.
     mine.push_back(report::on() ? 0 : 1);
     least.resize(mine.size());
-    MPI_Request request;
-    mpi().Iallreduce(mine.data(), least.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_MIN, comm, &request);
-    wait_for_all(request, rank, size);
-    const bool all = has_all_ranks(comm);
-    if (least.back() == 0 && all) report::join();
+    const int count = static_cast<int>(mine.size());
+    if (comm == MPI_COMM_WORLD) {
+        MPI_Request request;
+        mpi().Iallreduce(mine.data(), least.data(), count, MPI_UINT64_T, MPI_MIN, comm, &request);
+        wait_for_all(request, rank, size);
+    } else {
+        // Not the one above: it counts among the program's non-blocking ones.
+        mpi().Allreduce(mine.data(), least.data(), count, MPI_UINT64_T, MPI_MIN, comm);
+    }
+    if (least.back() == 0 && has_all_ranks(comm)) report::join();
     for (std::size_t i = 0; i < own.size(); ++i)
         if (least[2 * i] != ~least[2 * i + 1]) {
             say_difference(own[i], comm, rank, size);
             return Reason::settings_differ;
         }
-    if (all) world_agrees = true;
-    return agreed;
+    return config().enabled ? Reason::none : Reason::disabled;
 }
 
 }  // namespace fanlight

@@ -40,6 +40,7 @@ std::vector<int> numbered(const fs::path& folder, std::string_view name) {
 }
 
 fs::path folder_of(int cpu, const fs::path& system) { return system / "cpu" / ("cpu" + std::to_string(cpu)); }
+fs::path folder_of_numa(int numa, const fs::path& system) { return system / "node" / ("node" + std::to_string(numa)); }
 
 Cpus online_of(const Cpus& cpus, const Machine& machine) {
     Cpus online;
@@ -96,9 +97,8 @@ Machine read_machine(const fs::path& system) {
     }
     for (auto& [number, cpus] : packages) machine.packages.push_back({number, std::move(cpus)});
     for (const int node : numbered(system / "node", "node")) {
-        const fs::path list = system / "node" / ("node" + std::to_string(node)) / "cpulist";
         // Memory without CPUs is no place where a process runs.
-        if (Cpus cpus = online_of(parse_cpu_list(word_in(list)), machine); !cpus.empty())
+        if (Cpus cpus = online_of(parse_cpu_list(word_in(folder_of_numa(node, system) / "cpulist")), machine); !cpus.empty())
             machine.numas.push_back({node, std::move(cpus)});
     }
     return machine;
@@ -138,9 +138,21 @@ std::vector<Cache> read_caches(const Machine& machine, const fs::path& system) {
     return all;
 }
 
+Cpus numa_of(int cpu, const fs::path& system) {
+    for (const int node : numbered(folder_of(cpu, system), "node")) return parse_cpu_list(word_in(folder_of_numa(node, system) / "cpulist"));
+    return {};
+}
+
+Cpus package_of(int cpu, const fs::path& system) {
+    // The second name is that of older kernels.
+    const fs::path topology = folder_of(cpu, system) / "topology";
+    const std::string list = word_in(topology / "package_cpus_list");
+    return parse_cpu_list(list.empty() ? word_in(topology / "core_siblings_list") : list);
+}
+
 std::size_t memory_bytes(int numa, const fs::path& system) {
     // Its first line: "Node 0 MemTotal: 131072 kB".
-    std::ifstream in(system / "node" / ("node" + std::to_string(numa)) / "meminfo");
+    std::ifstream in(folder_of_numa(numa, system) / "meminfo");
     std::string node, number, total;
     std::size_t kib = 0;
     in >> node >> number >> total >> kib;

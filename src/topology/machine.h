@@ -39,6 +39,11 @@ Machine read_machine(const std::filesystem::path& system = system_files);
 std::vector<Cache> read_caches(int cpu, const std::filesystem::path& system = system_files);
 std::vector<Cache> read_caches(const Machine&, const std::filesystem::path& system = system_files);
 
+// All that are online of the NUMA domain and of the package of one CPU, without a look at the others;
+// none: the files do not say.
+Cpus numa_of(int cpu, const std::filesystem::path& system = system_files);
+Cpus package_of(int cpu, const std::filesystem::path& system = system_files);
+
 // Of a NUMA domain; 0: the files do not say.
 std::size_t memory_bytes(int numa, const std::filesystem::path& system = system_files);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "folder.h"
+#include "machine_files.h"
 #include "topology/cores.h"
 
 namespace fanlight {
@@ -15,40 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = Enclosing::Kind;
 
-// A folder that stands for /sys/devices/system.
-class MachineFiles : public OnFolder {
+class MachineFiles : public FolderOfAMachine {
 protected:
-    void write(const fs::path& path, const std::string& text) { OnFolder::write(path, text + '\n'); }
-    void cpu(int cpu, int package, const std::string& core) {
-        const fs::path topology = fs::path("cpu") / ("cpu" + std::to_string(cpu)) / "topology";
-        write(topology / "physical_package_id", std::to_string(package));
-        write(topology / "core_cpus_list", core);
-    }
-    void cache(int cpu, int index, int level, const std::string& type, const std::string& size, const std::string& shared) {
-        const fs::path files = fs::path("cpu") / ("cpu" + std::to_string(cpu)) / "cache" / ("index" + std::to_string(index));
-        write(files / "level", std::to_string(level));
-        write(files / "type", type);
-        write(files / "size", size);
-        write(files / "coherency_line_size", "64");
-        write(files / "shared_cpu_list", shared);
-    }
-    // Two packages with two NUMA domains each, these with a cache of level 3 for each two cores; 16
-    // cores of one thread.
-    void two_packages() {
-        write("cpu/online", "0-15");
-        for (int c = 0; c < 16; ++c) {
-            const std::string own = std::to_string(c), pair = std::to_string(c / 2 * 2) + "-" + std::to_string(c / 2 * 2 + 1);
-            cpu(c, c / 8, own);
-            cache(c, 0, 1, "Data", "48K", own);
-            cache(c, 1, 1, "Instruction", "32K", own);
-            cache(c, 2, 2, "Unified", "1024K", own);
-            cache(c, 3, 3, "Unified", "16M", pair);
-        }
-        for (int n = 0; n < 4; ++n)
-            write("node/node" + std::to_string(n) + "/cpulist", std::to_string(4 * n) + "-" + std::to_string(4 * n + 3));
-        write("node/node3/meminfo", "Node 3 MemTotal:       131072 kB\nNode 3 MemFree:        5 kB");
-        write("node/node4/cpulist", "");  // memory alone
-    }
     // "package 1 of 8 cores, ..." from the outermost.
     std::string parts(const Cpus& own) {
         const Machine machine = read_machine(root_);
