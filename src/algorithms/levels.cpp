@@ -10,8 +10,12 @@ namespace fanlight {
 std::vector<std::vector<Composer::Group>> stages(const Problem& problem) {
     Topology topology = problem.topology.simplified();
     const auto blocked = [](const Domains& d) { return d.blocked(); };
-    if (reduces(problem.operation) && !problem.commutative && !std::all_of(topology.all().begin(), topology.all().end(), blocked))
-        topology = {};
+    const Family family = family_of(problem.operation);
+    const bool blocks = family == Family::blocks || family == Family::blocks_v;
+    const bool in_order = blocks || (reduces(problem.operation) && !problem.commutative);
+    if (in_order && !std::all_of(topology.all().begin(), topology.all().end(), blocked)) topology = {};
+    for (int r = 1; blocks && r < problem.size; ++r)
+        if (problem.block(r).offset != problem.block(r - 1).offset + problem.block(r - 1).bytes) topology = {};
 
     std::vector<std::vector<Composer::Group>> result;
     std::vector<int> representatives(static_cast<std::size_t>(problem.size));
@@ -49,7 +53,7 @@ Composer::Buffers going_down(const Problem& problem, int rank) {
 
 Address reduce_up(Composer& c, const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {
     const Problem part = part_of(problem, Operation::reduce);
-    const auto algorithm = part.bytes <= most_bytes_of_a_short_reduction ? reduce_algorithms::root_reads_all
+    const auto algorithm = part.bytes <= longest_in_few_steps ? reduce_algorithms::root_reads_all
                                                                        : reduce_algorithms::reduce_scatter_gather;
     Address from = input();
     for (std::size_t s = 0; s + 1 < stages.size(); ++s) {
@@ -58,6 +62,48 @@ Address reduce_up(Composer& c, const Problem& problem, const std::vector<std::ve
         from = sum;
     }
     return from;
+}
+
+BlocksThroughLevels::BlocksThroughLevels(const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {
+    std::vector<Block> now;
+    for (int r = 0; r < problem.size; ++r) now.push_back(problem.block(r));
+    of_stage.push_back(now);
+    for (const auto& groups : stages) {
+        std::vector<Block> next(now.size());
+        for (const Composer::Group& group : groups) {
+            Block& all = next[static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(group.root)])];
+            all.offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
+            for (const int r : group.ranks) all.bytes += now[static_cast<std::size_t>(r)].bytes;
+        }
+        of_stage.push_back(now = std::move(next));
+    }
+}
+
+Problem BlocksThroughLevels::part(Operation operation, std::size_t stage, const Composer::Group& group) const {
+    Problem p;
+    p.operation = operation;
+    const std::vector<Block>& now = of_stage[stage];
+    for (const int r : group.ranks) {
+        const Block& b = now[static_cast<std::size_t>(r)];
+        p.blocks.push_back({b.offset - now[static_cast<std::size_t>(group.ranks.front())].offset, b.bytes});
+    }
+    return p;
+}
+
+std::size_t BlocksThroughLevels::offset(std::size_t stage, int rank) const {
+    const auto r = static_cast<std::size_t>(rank);
+    std::size_t first = of_stage[0][r].offset;
+    for (const std::vector<Block>& blocks : of_stage)
+        if (blocks[r].bytes > 0) first = std::min(first, blocks[r].offset);
+    return of_stage[stage][r].bytes > 0 ? of_stage[stage][r].offset - first : 0;
+}
+
+std::size_t BlocksThroughLevels::most(int root) const {
+    std::size_t bytes = 0;
+    for (const std::vector<Block>& blocks : of_stage)
+        for (std::size_t r = 0; r < blocks.size(); ++r)
+            if (static_cast<int>(r) != root) bytes = std::max(bytes, blocks[r].bytes);
+    return bytes;
 }
 
 void bcast_down(Composer& c, const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {

@@ -11,12 +11,13 @@
 namespace fanlight {
 
 // Who meets whom: stage 0 is in the innermost domains, the last one between the outermost.  A domain is
-// represented by the problem's root where it has it, else by its first rank.  Where the operator does
-// not commute and a domain's ranks do not follow each other, all are in one.
+// represented by the problem's root where it has it, else by its first rank.  All are in one where
+// the ranks' order counts, since the operator does not commute or blocks travel together, and a
+// domain's ranks, or all blocks, do not follow each other.
 std::vector<std::vector<Composer::Group>> stages(const Problem&);
 
-// Up to here latency counts; longer vectors' combining is spread over the ranks.
-constexpr std::size_t most_bytes_of_a_short_reduction = 4096;
+// Up to here latency counts; longer vectors are combined, or passed on, in as many parts as ranks.
+constexpr std::size_t longest_in_few_steps = 4096;
 
 // What all parts of a vector operation have in common.
 Problem part_of(const Problem&, Operation);
@@ -28,5 +29,19 @@ Composer::Buffers going_down(const Problem&, int rank);
 Address reduce_up(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
 // Broadcasts through all stages but the last what the ranks of the last one have.
 void bcast_down(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
+
+// Blocks that travel together: before stage s the representative `rank` has those of all ranks that it
+// stands for, of_stage[s][rank], as they lie in the buffer of all blocks.
+struct BlocksThroughLevels {
+    std::vector<std::vector<Block>> of_stage;
+
+    BlocksThroughLevels(const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
+    // Those of the group's ranks, from the place of the first one on.
+    Problem part(Operation, std::size_t stage, const Composer::Group&) const;
+    // From the place of the first of all those that `rank` ever has.
+    std::size_t offset(std::size_t stage, int rank) const;
+    // The most that a rank has which is not the root.
+    std::size_t most(int root) const;
+};
 
 }  // namespace fanlight

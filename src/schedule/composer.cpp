@@ -20,40 +20,45 @@ Address Composer::reserve(std::size_t bytes) {
     return at;
 }
 
-void Composer::add(Schedule (*algorithm)(const Problem&), const Problem& part, const std::vector<Group>& groups,
+void Composer::add(Algorithm algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
                    const BuffersOf& buffers) {
-    Problem p = part;
-    p.topology = {};
-    // Groups of one size and root have the same schedules.
-    std::map<std::pair<int, int>, std::vector<Needs>> needs_of;
+    // Groups of one size and root have the same schedules, unless their blocks differ.
+    std::map<std::vector<std::size_t>, std::vector<Needs>> known;
+    std::vector<const std::vector<Needs>*> needs_of;
     std::size_t most_scratch = 0;
+    Problem own;
+    const Group* own_group = nullptr;
     for (const Group& group : groups) {
+        Problem p = part(group);
+        p.topology = {};
         p.size = static_cast<int>(group.ranks.size());
         p.root = group.root;
-        auto [known, is_new] = needs_of.try_emplace({p.size, p.root});
+        std::vector<std::size_t> key{group.ranks.size(), static_cast<std::size_t>(group.root)};
+        for (const Block& b : p.blocks) key.insert(key.end(), {b.offset, b.bytes});
+        auto [it, is_new] = known.try_emplace(std::move(key));
+        needs_of.push_back(&it->second);
         if (is_new)
             for (p.rank = 0; p.rank < p.size; ++p.rank) {
                 Schedule s = algorithm(p);
-                known->second.push_back({s.scratch_bytes, s.offers});
+                it->second.push_back({s.scratch_bytes, s.offers});
                 most_scratch = std::max(most_scratch, s.scratch_bytes);
                 Builder::recycle(std::move(s));
             }
-    }
-    const std::size_t scratch_at = reserve(most_scratch).offset;
-    for (const Group& group : groups) {
         const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
         if (here == group.ranks.end()) continue;
-        p.size = static_cast<int>(group.ranks.size());
-        p.root = group.root;
         p.rank = static_cast<int>(here - group.ranks.begin());
-        Schedule s = algorithm(p);
-        append(s, group, buffers, scratch_at);
+        own = std::move(p);
+        own_group = &group;
+    }
+    const std::size_t scratch_at = reserve(most_scratch).offset;
+    if (own_group) {
+        Schedule s = algorithm(own);
+        append(s, *own_group, buffers, scratch_at);
         Builder::recycle(std::move(s));
     }
-    for (const Group& group : groups) {
-        const std::vector<Needs>& needs = needs_of.at({static_cast<int>(group.ranks.size()), group.root});
-        for (std::size_t i = 0; i < group.ranks.size(); ++i) offers_[static_cast<std::size_t>(group.ranks[i])] += needs[i].offers;
-    }
+    for (std::size_t g = 0; g < groups.size(); ++g)
+        for (std::size_t i = 0; i < groups[g].ranks.size(); ++i)
+            offers_[static_cast<std::size_t>(groups[g].ranks[i])] += (*needs_of[g])[i].offers;
 }
 
 void Composer::append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at) {

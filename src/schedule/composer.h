@@ -29,12 +29,16 @@ public:
         Address input, output;
     };
     using BuffersOf = std::function<Buffers(int rank)>;
+    using Algorithm = Schedule (*)(const Problem&);
 
     explicit Composer(const Problem& whole);
 
     // `part` is the problem of any group but for rank, size, root and topology.
-    void add(Schedule (*algorithm)(const Problem&), const Problem& part, const std::vector<Group>& groups,
-             const BuffersOf& buffers);
+    void add(Algorithm algorithm, const Problem& part, const std::vector<Group>& groups, const BuffersOf& buffers) {
+        add(algorithm, [&](const Group&) { return part; }, groups, buffers);
+    }
+    // Groups whose blocks differ.
+    void add(Algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups, const BuffersOf&);
     // Scratch at the same place on all ranks that touch it.
     Address reserve(std::size_t bytes);
     Schedule finish();

@@ -87,7 +87,8 @@ TEST(Registry, rows_name_what_their_schedules_depend_on) {
         p.bytes = 20000;
         p.parameters = parameters;
         p.topology = topology;
-        if (family_of(a.operation) == Family::blocks_v) p.blocks.assign(8, {0, 8});
+        if (family_of(a.operation) == Family::blocks_v)
+            for (std::size_t r = 0; r < 8; ++r) p.blocks.push_back({8 * r, 8});
         if (family_of(a.operation) == Family::neighbors) set_ring(p, 8);
         std::vector<std::pair<int, std::size_t>> result;
         for (p.rank = 0; p.rank < p.size; ++p.rank)

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "catalogue.h"
+#include "execute/composition.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -68,6 +69,19 @@ void for_all(int most, Check&& check) {
             for (const Problem& p : problems(a, size, {1, 33}))
                 if (a.operation != Operation::alltoallv && family_of(a.operation) != Family::neighbors && restriction(a, p).empty()) check(a, p, members);
         }
+}
+
+TEST(Composition, ReductionsOfLongElementsAreNotComposed) {
+    const Topology nodes = Topology::from("2x2", 4);
+    Problem p;
+    p.size = 4;
+    for (const Operation o : {Operation::reduce, Operation::allreduce, Operation::reduce_scatter_block, Operation::scan}) {
+        p.operation = o;
+        p.element = 4096;
+        EXPECT_TRUE(composes(p, nodes.level(0))) << to_string(o);
+        p.element = 4097;
+        EXPECT_FALSE(composes(p, nodes.level(0))) << to_string(o);
+    }
 }
 
 TEST(Exchange, WhatIsSentIsReceived) {

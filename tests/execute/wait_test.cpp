@@ -232,6 +232,15 @@ TEST(Wait, WhomNobodyWatchesIsForgotten) {
     EXPECT_EQ(ProcessWatch::of(getpid()), watched);
 }
 
+// Its id may be another process's by then.
+TEST(Wait, WhoHasEndedIsNotWatchedAnyMore) {
+    const pid_t child = child_that_pauses();
+    const std::shared_ptr<ProcessWatch> watched = ProcessWatch::of(child);
+    EXPECT_EQ(ProcessWatch::of(child), watched);
+    end(child);
+    EXPECT_NE(ProcessWatch::of(child), watched);
+}
+
 // The rest in processes of their own, since they end, or since settings are read once.
 
 void wait_for_a_dead_child() {

@@ -70,6 +70,12 @@ struct Formula {
 
 N nothing(N) { return 0; }
 N vectors_to_others(N p) { return (p - 1) * p; }
+// Through two nodes: to the one rank of each, between these, and back.
+N two_for_each_other(N p) { return 2 * (p - 1); }
+N all_pairs_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + p + (p - 2) * p; }
+N twice_from_one_node(N p) { return p == 1 ? 0 : (p - 2) + p / 2; }
+N through_two_levels(N p) { return p == 1 ? 0 : p < 4 ? 1 : 2; }
+N through_and_back(N p) { return std::min(p - 1, N{3}); }
 
 const std::multimap<std::string, Formula> formulas{
     {"barrier by-levels", {[](N p) { return p * ceil2(p); }, nothing, nullptr}},
@@ -102,14 +108,14 @@ const std::multimap<std::string, Formula> formulas{
                                       [](N p) { return p > 1 ? height(2, p) + p - 1 : 0; }}},
     {"bcast pruned-ring", {[](N p) { return p - 1 + p * p - p - ones(p); },
                            [](N p) { return ones(p) + p * p - p - ones(p); }, nullptr}},
-    {"bcast by-levels", {others, vectors_to_others, [](N p) { return p < 4 ? std::min(p - 1, N{1}) : 2; }, nullptr, {}, "2x*"}},
+    {"bcast by-levels", {others, vectors_to_others, through_two_levels, nullptr, {}, "2x*"}},
     // A ring of 4 ranks' nodes, and each rank that is not in it is sent the whole.
     {"bcast pruned-ring-on-nodes", {[](N p) { const N n = std::min(p, N{4}); return n - 1 + n * n - n - ones(n) + p - n; },
                                     vectors_to_others, nullptr, nullptr, {}, "4x*"}},
     {"bcast pruned-ring-on-nodes", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
 
     {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
-    {"reduce by-levels", {others, vectors_to_others, [](N p) { return p < 4 ? std::min(p - 1, N{1}) : 2; }, nullptr, {}, "2x*"}},
+    {"reduce by-levels", {others, vectors_to_others, through_two_levels, nullptr, {}, "2x*"}},
     {"reduce tree", {others, vectors_to_others, [](N p) { return height(3, p); }}},
     {"reduce tree", {others, vectors_to_others, others,
                      [](N p) { return std::min(p, N{3}); }, {.degree = 1}}},
@@ -161,6 +167,12 @@ const std::multimap<std::string, Formula> formulas{
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
+    {"allgather by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
+    {"allgather by-levels", {two_for_each_other, all_pairs_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"gather by-levels", {others, others, one, unit}},
+    {"gather by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
+    {"scatter by-levels", {others, others, one, unit}},
+    {"scatter by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
     {"gather binomial", {others, ones, [](N p) { return height(2, p); }}},
     {"gather all-write-root", {others, others, one}},
     {"gather root-reads-all", {others, others, one}},
@@ -184,6 +196,8 @@ const std::multimap<std::string, Formula> formulas{
                                     [](N p) { return (power(p) - 1) * p + beyond(p) * p; },
                                     folded_depth}},
     {"allgatherv bruck", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
+    {"allgatherv by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
+    {"allgatherv by-levels", {two_for_each_other, all_pairs_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
     {"allgatherv ring", {all_pairs, all_pairs, others}},
     {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
     // What wraps around behind the last rank is a message more, as in allgather.
