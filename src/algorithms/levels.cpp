@@ -51,8 +51,7 @@ Composer::Buffers going_down(const Problem& problem, int rank) {
     return {source ? input() : output(), output()};
 }
 
-Address reduce_up(Composer& c, const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {
-    const Problem part = part_of(problem, Operation::reduce);
+Address reduce_up(Composer& c, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages) {
     const auto algorithm = part.bytes <= longest_in_few_steps ? reduce_algorithms::root_reads_all
                                                                        : reduce_algorithms::reduce_scatter_gather;
     Address from = input();
@@ -79,6 +78,12 @@ BlocksThroughLevels::BlocksThroughLevels(const Problem& problem, const std::vect
     }
 }
 
+std::size_t BlocksThroughLevels::total() const {
+    std::size_t bytes = 0;
+    for (const Block& b : of_stage[0]) bytes += b.bytes;
+    return bytes;
+}
+
 Problem BlocksThroughLevels::part(Operation operation, std::size_t stage, const Composer::Group& group) const {
     Problem p;
     p.operation = operation;
@@ -88,6 +93,20 @@ Problem BlocksThroughLevels::part(Operation operation, std::size_t stage, const 
         p.blocks.push_back({b.offset - now[static_cast<std::size_t>(group.ranks.front())].offset, b.bytes});
     }
     return p;
+}
+
+void BlocksThroughLevels::gather(Composer& c, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count,
+                                 const At& at) const {
+    for (std::size_t s = 0; s < count; ++s)
+        c.add(gather_algorithms::all_write_root, [&](const Composer::Group& g) { return part(Operation::gather, s, g); }, stages[s],
+              [&](int rank) { return Composer::Buffers{at(s, rank), at(s + 1, rank)}; });
+}
+
+void BlocksThroughLevels::scatter(Composer& c, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count,
+                                  const At& at) const {
+    for (std::size_t s = count; s-- > 0;)
+        c.add(scatter_algorithms::root_writes_all, [&](const Composer::Group& g) { return part(Operation::scatter, s, g); }, stages[s],
+              [&](int rank) { return Composer::Buffers{at(s + 1, rank), at(s, rank)}; });
 }
 
 std::size_t BlocksThroughLevels::offset(std::size_t stage, int rank) const {

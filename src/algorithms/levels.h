@@ -4,6 +4,7 @@
 //     2x2x2     01 23 45 67  ->  0,2  4,6  ->  0,4       and back
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "schedule/composer.h"
@@ -25,8 +26,9 @@ Problem part_of(const Problem&, Operation);
 // The vector of a bcast or allreduce at `rank`, on its way down: the root of a bcast has it in its input.
 Composer::Buffers going_down(const Problem&, int rank);
 
-// Reduces through all stages but the last; where a rank then has what it takes to the last one.
-Address reduce_up(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
+// Reduces the vectors of this part through all stages but the last; where a rank then has what it takes
+// to the last one.
+Address reduce_up(Composer&, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages);
 // Broadcasts through all stages but the last what the ranks of the last one have.
 void bcast_down(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
 
@@ -36,12 +38,18 @@ struct BlocksThroughLevels {
     std::vector<std::vector<Block>> of_stage;
 
     BlocksThroughLevels(const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
+    std::size_t total() const;
     // Those of the group's ranks, from the place of the first one on.
     Problem part(Operation, std::size_t stage, const Composer::Group&) const;
+    // Where a rank has them.
+    using At = std::function<Address(std::size_t stage, int rank)>;
+    // Through the first `count` stages: from before to behind them, or back.
+    void gather(Composer&, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count, const At&) const;
+    void scatter(Composer&, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count, const At&) const;
     // From the place of the first of all those that `rank` ever has.
     std::size_t offset(std::size_t stage, int rank) const;
-    // The most that a rank has which is not the root.
-    std::size_t most(int root) const;
+    // The most that a rank other than `root` has; -1: any rank.
+    std::size_t most(int root = -1) const;
 };
 
 }  // namespace fanlight

@@ -73,6 +73,8 @@ N vectors_to_others(N p) { return (p - 1) * p; }
 // Through two nodes: to the one rank of each, between these, and back.
 N two_for_each_other(N p) { return 2 * (p - 1); }
 N all_pairs_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + p + (p - 2) * p; }
+// Vectors of all blocks inside the nodes, each node's blocks to it, and each rank's from there.
+N all_vectors_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) * p + p + (p - 2); }
 N twice_from_one_node(N p) { return p == 1 ? 0 : (p - 2) + p / 2; }
 N through_two_levels(N p) { return p == 1 ? 0 : p < 4 ? 1 : 2; }
 N through_and_back(N p) { return std::min(p - 1, N{3}); }
@@ -173,6 +175,10 @@ const std::multimap<std::string, Formula> formulas{
     {"gather by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
     {"scatter by-levels", {others, others, one, unit}},
     {"scatter by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
+    {"reduce-scatter-block by-levels", {all_pairs, all_pairs, one}},
+    {"reduce-scatter-block by-levels", {two_for_each_other, all_vectors_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"reduce-scatter by-levels", {all_pairs, all_pairs, one}},
+    {"reduce-scatter by-levels", {two_for_each_other, all_vectors_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
     {"gather binomial", {others, ones, [](N p) { return height(2, p); }}},
     {"gather all-write-root", {others, others, one}},
     {"gather root-reads-all", {others, others, one}},

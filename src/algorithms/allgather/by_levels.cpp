@@ -4,8 +4,8 @@
 // Cost: of each level that of a gather and of a bcast of all blocks there; between the n outermost
 // domains ceil(log2 n) a + N b, long ones (n - 1) a + N b, N the length of all blocks.
 // Source: Pruned ring I (multi-core aware collectives); Intra-Cell 4.  Blocks of any lengths (allgatherv
-// uses it as it is).  As of one domain where the ranks of a domain, or blocks, do not follow each other,
-// as those of a piece do.
+// uses it as it is).  Where a domain's ranks do not follow each other, or blocks do not
+// touch (those of a piece), it is as of one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -19,13 +19,10 @@ Schedule by_levels(const Problem& problem) {
     const auto at = [&](std::size_t stage, int rank) {
         return stage == 0 ? input() : output(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
     };
-    for (std::size_t s = 0; s < last; ++s)
-        c.add(gather_algorithms::all_write_root, [&](const Composer::Group& g) { return blocks.part(Operation::gather, s, g); }, through[s],
-              [&](int rank) { return Composer::Buffers{at(s, rank), at(s + 1, rank)}; });
+    blocks.gather(c, through, last, at);
 
     Problem all = part_of(problem, Operation::bcast);
-    all.bytes = 0;
-    for (int r = 0; r < problem.size; ++r) all.bytes += problem.block(r).bytes;
+    all.bytes = blocks.total();
     const Address whole = output(problem.block(0).offset);
     c.add(all.bytes <= longest_in_few_steps ? allgatherv_algorithms::bruck : ring,
           [&](const Composer::Group& g) { return blocks.part(Operation::allgatherv, last, g); }, through.back(),

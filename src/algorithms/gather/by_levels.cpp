@@ -2,8 +2,9 @@
 // to the root; what a rank has gathered travels together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each has.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  As of one
-// domain where the ranks of a domain, or blocks, do not follow each other, as those of a piece do.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Where a
+// domain's ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one
+// domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -19,9 +20,7 @@ Schedule by_levels(const Problem& problem) {
         if (rank == problem.root) return output(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
         return gathered + blocks.offset(stage, rank);
     };
-    for (std::size_t s = 0; s < through.size(); ++s)
-        c.add(all_write_root, [&](const Composer::Group& g) { return blocks.part(Operation::gather, s, g); }, through[s],
-              [&](int rank) { return Composer::Buffers{at(s, rank), at(s + 1, rank)}; });
+    blocks.gather(c, through, through.size(), at);
     return c.finish();
 }
 

@@ -2,8 +2,9 @@
 // levels; what a rank will scatter travels together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each gets.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  As of one
-// domain where the ranks of a domain, or blocks, do not follow each other, as those of a piece do.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Where a
+// domain's ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one
+// domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -19,9 +20,7 @@ Schedule by_levels(const Problem& problem) {
         if (rank == problem.root) return input(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
         return kept + blocks.offset(stage, rank);
     };
-    for (std::size_t s = through.size(); s-- > 0;)
-        c.add(root_writes_all, [&](const Composer::Group& g) { return blocks.part(Operation::scatter, s, g); }, through[s],
-              [&](int rank) { return Composer::Buffers{at(s + 1, rank), at(s, rank)}; });
+    blocks.scatter(c, through, through.size(), at);
     return c.finish();
 }
 
