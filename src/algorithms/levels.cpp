@@ -12,7 +12,8 @@ std::vector<std::vector<Composer::Group>> stages(const Problem& problem) {
     const auto blocked = [](const Domains& d) { return d.blocked(); };
     const Family family = family_of(problem.operation);
     const bool blocks = family == Family::blocks || family == Family::blocks_v;
-    const bool in_order = blocks || (reduces(problem.operation) && !problem.commutative);
+    const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
+    const bool in_order = blocks || prefixes || (reduces(problem.operation) && !problem.commutative);
     if (in_order && !std::all_of(topology.all().begin(), topology.all().end(), blocked)) topology = {};
     for (int r = 1; blocks && r < problem.size; ++r)
         if (problem.block(r).offset != problem.block(r - 1).offset + problem.block(r - 1).bytes) topology = {};
@@ -51,16 +52,15 @@ Composer::Buffers going_down(const Problem& problem, int rank) {
     return {source ? input() : output(), output()};
 }
 
-Address reduce_up(Composer& c, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages) {
+std::vector<Address> reduce_up(Composer& c, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages) {
     const auto algorithm = part.bytes <= longest_in_few_steps ? reduce_algorithms::root_reads_all
                                                                        : reduce_algorithms::reduce_scatter_gather;
-    Address from = input();
+    std::vector<Address> operands{input()};
     for (std::size_t s = 0; s + 1 < stages.size(); ++s) {
-        const Address sum = c.reserve(part.bytes);
-        c.add(algorithm, part, stages[s], [&](int) { return Composer::Buffers{from, sum}; });
-        from = sum;
+        operands.push_back(c.reserve(part.bytes));
+        c.add(algorithm, part, stages[s], [&](int) { return Composer::Buffers{operands[s], operands[s + 1]}; });
     }
-    return from;
+    return operands;
 }
 
 BlocksThroughLevels::BlocksThroughLevels(const Problem& problem, const std::vector<std::vector<Composer::Group>>& stages) {

@@ -12,9 +12,9 @@
 namespace fanlight {
 
 // Who meets whom: stage 0 is in the innermost domains, the last one between the outermost.  A domain is
-// represented by the problem's root where it has it, else by its first rank.  All are in one where
-// the ranks' order counts, since the operator does not commute or blocks travel together, and a
-// domain's ranks, or all blocks, do not follow each other.
+// represented by the problem's root where it has it, else by its first rank.  All are in one where the
+// order counts (of prefixes, of blocks that travel together, where the operator does not commute) and
+// a domain's ranks, or all blocks, do not follow each other.
 std::vector<std::vector<Composer::Group>> stages(const Problem&);
 
 // Up to here latency counts; longer vectors are combined, or passed on, in as many parts as ranks.
@@ -26,9 +26,9 @@ Problem part_of(const Problem&, Operation);
 // The vector of a bcast or allreduce at `rank`, on its way down: the root of a bcast has it in its input.
 Composer::Buffers going_down(const Problem&, int rank);
 
-// Reduces the vectors of this part through all stages but the last; where a rank then has what it takes
-// to the last one.
-Address reduce_up(Composer&, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages);
+// Reduces the vectors of this part through all stages but the last; where a rank has what it takes to
+// each stage.
+std::vector<Address> reduce_up(Composer&, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages);
 // Broadcasts through all stages but the last what the ranks of the last one have.
 void bcast_down(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
 

@@ -1,4 +1,4 @@
-// The doubling steps that scan and exscan share.
+// What scan and exscan share.
 #pragma once
 
 #include "schedule/builder.h"
@@ -11,5 +11,9 @@ namespace fanlight {
 // kept.  Ranks below `lowest` take no part; rank `lowest` has nothing to receive.
 // `value` is this rank's running value; wherever something is received it is output().
 void double_prefixes(Builder&, const Problem&, int lowest, int first_step, Address value);
+
+// Through the levels of the topology: domains' sums go up to their first ranks, and what lies before each
+// domain comes down, where it is combined with what lies before each part of the domain inside.
+Schedule prefixes_by_levels(const Problem&);
 
 }  // namespace fanlight

@@ -61,6 +61,25 @@ void Composer::add(Algorithm algorithm, const std::function<Problem(const Group&
             offers_[static_cast<std::size_t>(groups[g].ranks[i])] += (*needs_of[g])[i].offers;
 }
 
+void Composer::copy(Address from, Address to, std::size_t bytes) {
+    append(StepKind::copy, from, to, bytes, Order::overwrite);
+}
+
+void Composer::combine(Address from, Address to, std::size_t bytes, Order order) {
+    append(StepKind::combine, from, to, bytes, order);
+}
+
+void Composer::append(StepKind kind, Address from, Address to, std::size_t bytes, Order order) {
+    if (bytes == 0) return;
+    Step& step = result_.steps.emplace_back();
+    step.kind = kind;
+    step.order = order;
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+    result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
+}
+
 void Composer::append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at) {
     const auto rank_of = [&](int r) { return group.ranks[static_cast<std::size_t>(r)]; };
     const auto address = [&](Address a, int rank) {

@@ -39,6 +39,9 @@ public:
     }
     // Groups whose blocks differ.
     void add(Algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups, const BuffersOf&);
+    // What this rank does by itself, as a round.
+    void copy(Address from, Address to, std::size_t bytes);
+    void combine(Address from, Address to, std::size_t bytes, Order);
     // Scratch at the same place on all ranks that touch it.
     Address reserve(std::size_t bytes);
     Schedule finish();
@@ -49,6 +52,7 @@ private:
         int offers = 0;
     };
 
+    void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
 
     const Problem& whole_;

@@ -70,6 +70,9 @@ struct Formula {
 
 N nothing(N) { return 0; }
 N vectors_to_others(N p) { return (p - 1) * p; }
+// From each rank to all above it; the same inside two nodes, their sums, and what is before the second.
+N pairs(N p) { return p * (p - 1) / 2; }
+N pairs_in_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + 1 + pairs(p - p / 2) + pairs(p / 2) + (p / 2 - 1); }
 // Through two nodes: to the one rank of each, between these, and back.
 N two_for_each_other(N p) { return 2 * (p - 1); }
 N all_pairs_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + p + (p - 2) * p; }
@@ -169,6 +172,10 @@ const std::multimap<std::string, Formula> formulas{
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
+    {"scan by-levels", {pairs, [](N p) { return p * pairs(p); }, one}},
+    {"scan by-levels", {pairs_in_two_nodes, [](N p) { return p * pairs_in_two_nodes(p); }, through_and_back, nullptr, {}, "2x*"}},
+    {"exscan by-levels", {pairs, [](N p) { return p * pairs(p); }, one}},
+    {"exscan by-levels", {pairs_in_two_nodes, [](N p) { return p * pairs_in_two_nodes(p); }, through_and_back, nullptr, {}, "2x*"}},
     {"allgather by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
     {"allgather by-levels", {two_for_each_other, all_pairs_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
     {"gather by-levels", {others, others, one, unit}},

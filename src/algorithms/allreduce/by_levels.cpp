@@ -13,7 +13,7 @@ namespace fanlight::allreduce_algorithms {
 Schedule by_levels(const Problem& problem) {
     Composer c(problem);
     const auto through = stages(problem);
-    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through);
+    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through).back();
     const auto between = problem.bytes <= longest_in_few_steps ? recursive_doubling : halving_doubling;
     c.add(between, part_of(problem, Operation::allreduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
     bcast_down(c, problem, through);

@@ -11,7 +11,7 @@ namespace fanlight::barrier_algorithms {
 Schedule by_levels(const Problem& problem) {
     Composer c(problem);
     const auto through = stages(problem);
-    const Address up = reduce_up(c, part_of(problem, Operation::reduce), through);
+    const Address up = reduce_up(c, part_of(problem, Operation::reduce), through).back();
     c.add(dissemination, part_of(problem, Operation::barrier), through.back(), [&](int) { return Composer::Buffers{up, output()}; });
     bcast_down(c, problem, through);
     return c.finish();

@@ -13,7 +13,7 @@ namespace fanlight::reduce_algorithms {
 Schedule by_levels(const Problem& problem) {
     Composer c(problem);
     const auto through = stages(problem);
-    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through);
+    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through).back();
     c.add(binomial, part_of(problem, Operation::reduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
     return c.finish();
 }

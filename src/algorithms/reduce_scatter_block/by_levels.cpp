@@ -17,7 +17,7 @@ Schedule by_levels(const Problem& problem) {
     const std::size_t last = through.size() - 1;
     Problem all = part_of(problem, Operation::reduce);
     all.bytes = blocks.total();
-    const Address sum = reduce_up(c, all, through);
+    const Address sum = reduce_up(c, all, through).back();
     const Address kept = c.reserve(last > 0 ? blocks.most() : 0);
     const auto at = [&](std::size_t stage, int rank) { return stage == 0 ? output() : kept + blocks.offset(stage, rank); };
     c.add(problem.commutative && all.bytes > longest_in_few_steps ? pairwise : all_read_all,
