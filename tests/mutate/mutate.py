@@ -27,7 +27,7 @@ WORK = ROOT / "build/mutate"
 TREE, BUILD, RESULTS = WORK / "tree", WORK / "build", WORK / "results.json"
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
 # How long one change may take to build, and one command may run: what hangs is noticed.
-BUILD_LIMIT, TEST_LIMIT = 1200, 300
+BUILD_LIMIT, TEST_LIMIT = 1200, 120
 
 
 # --- what is changed ----------------------------------------------------------------------
