@@ -104,6 +104,16 @@ def test_algorithms_without_single_copy(mpi, ranks, algorithms, plain, fanlight_
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_what_is_forced_to_be_native(mpi, fanlight_only):
+    """The report says for each operation that a rule left it to the MPI library."""
+    native = ",".join(f"{o}:native" for o in running.operations())
+    result = run(mpi, 2, "collectives --quick --plain", {"ALGORITHM": native}).must_be_ok()
+    for function in running.functions(running.operations()):
+        assert "a rule" in {r["reason"] for r in result.report.rows(function, "mpi")}, f"{function}\n{result}"
+    assert result.report.calls() == 0, str(result)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_parameters_of_a_forced_algorithm(mpi, plain, fanlight_only):
     collectives(mpi, 4, plain, "--quick", {"ALGORITHM": "bcast:tree(degree=1,piece=1K),reduce:tree(degree=4)"},
                 ["bcast", "reduce"], {"bcast": "tree", "reduce": "tree"})
