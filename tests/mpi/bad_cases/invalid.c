@@ -80,6 +80,9 @@ int main(int argc, char **argv) {
     SAY(Scatter(in, 1, MPI_INT, out, 1, MPI_INT, size + 3, world));
     SAY(Alltoall(in, -1, MPI_INT, out, 1, MPI_INT, world));
     SAY(Alltoall(in, 1, MPI_INT, out, 1, MPI_DATATYPE_NULL, world));
+    // The like of the last call, but for the buffers.
+    for (int i = 0; i < 2; ++i) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, world);
+    SAY(Alltoall(in, 1, MPI_INT, in, 1, MPI_INT, world));
     SAY(Allgatherv(in, 1, MPI_INT, out, out, out, MPI_DATATYPE_NULL, world));
     MPI_Datatype uncommitted;
     MPI_Type_contiguous(2, MPI_INT, &uncommitted);
