@@ -10,6 +10,7 @@ alone fails is passed over, and one where another MPI library alone comes to Fan
 """
 
 import argparse
+import itertools
 import pathlib
 import random
 import sys
@@ -60,6 +61,12 @@ class Outcome:
         self.ranks = [(folder / str(i)).read_text().splitlines() if (folder / str(i)).exists() else [] for i in range(ranks)]
         self.ended = not result.hung and result.code == 0 and all(lines and lines[-1] == "end" for lines in self.ranks)
 
+    def of(self, action):
+        """What each rank wrote in this action."""
+        starts = [lines.index(f"action {action}") if f"action {action}" in lines else len(lines) for lines in self.ranks]
+        return [list(itertools.takewhile(lambda line: line != "end" and not line.startswith("action "), lines[start + 1:]))
+                for lines, start in zip(self.ranks, starts)]
+
     def __str__(self):
         ends = "".join(f"rank {i} was at: {' / '.join(lines[-2:])}\n" for i, lines in enumerate(self.ranks))
         return f"{self.result}\n{'' if self.ended else ends}"
@@ -103,16 +110,15 @@ class Case:
         if not served.ended:
             return f"with Fanlight it {'hangs' if served.result.hung else 'fails'}\n{served}"
         wrong = [(i, k) for i in range(self.ranks) for k, line in enumerate(alone.ranks[i]) if line != served.ranks[i][k]]
-        if wrong and self.another_agrees(served, wrong, first, last):
+        if wrong and all(self.another_agrees(served, action) for action in range(first, last + 1) if alone.of(action) != served.of(action)):
             self.alone_is_wrong = True
             wrong = []
         return "\n".join(f"rank {i}\n  alone         {alone.ranks[i][k]}\n  with Fanlight {served.ranks[i][k]}"
                          for i, k in wrong[:4]) + f"\n{served.result.command}" if wrong else ""
 
-    def another_agrees(self, served, lines, first, last):
+    def another_agrees(self, served, action):
         others = [mpi for mpi in (running.MPICH, running.OPENMPI) if mpi is not self.mpi and mpi.available]
-        return any(all(served.ranks[i][k:k + 1] == theirs.ranks[i][k:k + 1] for i, k in lines)
-                   for theirs in (self.run(False, first, last, 15, mpi) for mpi in others))
+        return any(self.run(False, action, action, 15, mpi).of(action) == served.of(action) for mpi in others)
 
     def narrowed(self):
         """The shortest range of actions, found by halving, that still fails."""

@@ -930,7 +930,7 @@ public:
             Random own(mix(own_seed, static_cast<std::uint64_t>(rank_) + 100)), action(own_seed);
             const int kind = action.below(100);
             const bool wanted = i >= first && i <= last;
-            out_ << "action " << i << std::endl;
+            out_ << (in_thread_ ? "step " : "action ") << i << std::endl;
             delay(own);
             // Open MPI 5.0.11 hangs when two threads make communicators.
             if (kind < 14 && !in_thread_) make_communicator(action);
