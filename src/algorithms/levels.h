@@ -11,45 +11,68 @@
 
 namespace fanlight {
 
-// Who meets whom: stage 0 is in the innermost domains, the last one between the outermost.  A domain is
-// represented by the problem's root where it has it, else by its first rank.  All are in one where the
-// order counts (of prefixes, of blocks that travel together, where the operator does not commute) and
-// a domain's ranks, or all blocks, do not follow each other.
-std::vector<std::vector<Composer::Group>> stages(const Problem&);
-
 // Up to here latency counts; longer vectors are combined, or passed on, in as many parts as ranks.
 constexpr std::size_t longest_in_few_steps = 4096;
 
-// What all parts of a vector operation have in common.
-Problem part_of(const Problem&, Operation);
+// A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
+// outermost.  A domain is represented by the problem's root where it has it, else by its first rank.  All are
+// in one where the order counts (of prefixes, of blocks that travel together, where the operator does not
+// commute) and a domain's ranks, or all blocks, do not follow each other.
+class Levels : public Composer {
+public:
+    explicit Levels(const Problem& whole);
 
-// The vector of a bcast or allreduce at `rank`, on its way down: the root of a bcast has it in its input.
-Composer::Buffers going_down(const Problem&, int rank);
+    using Groups = std::vector<Group>;
+    const std::vector<Groups>& stages() const { return stages_; }
+    std::size_t last() const { return stages_.size() - 1; }
 
-// Reduces the vectors of this part through all stages but the last; where a rank has what it takes to
-// each stage.
-std::vector<Address> reduce_up(Composer&, const Problem& part, const std::vector<std::vector<Composer::Group>>& stages);
-// Broadcasts through all stages but the last what the ranks of the last one have.
-void bcast_down(Composer&, const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
+    // Reduces vectors through all stages but the last; where a rank has what it takes to each stage.
+    std::vector<Address> reduce_up(std::size_t bytes);
+    // In the last stage.
+    void between(Algorithm algorithm, Operation operation, std::size_t bytes, const BuffersOf& buffers) {
+        add(algorithm, part(operation, bytes), stages_.back(), buffers);
+    }
+    // Broadcasts through all stages but the last what the ranks of the last one have.
+    void bcast_down(std::size_t bytes, const BuffersOf&);
 
-// Blocks that travel together: before stage s the representative `rank` has those of all ranks that it
-// stands for, of_stage[s][rank], as they lie in the buffer of all blocks.
-struct BlocksThroughLevels {
-    std::vector<std::vector<Block>> of_stage;
+    // Of a bcast: the root has the vector in its input, the others will in their output.
+    BuffersOf from_root() const {
+        return [this](int rank) { return Buffers{rank == whole().root ? input() : output(), output()}; };
+    }
+    // With the operator of the whole.
+    Problem part(Operation, std::size_t bytes) const;
 
-    BlocksThroughLevels(const Problem&, const std::vector<std::vector<Composer::Group>>& stages);
-    std::size_t total() const;
-    // Those of the group's ranks, from the place of the first one on.
-    Problem part(Operation, std::size_t stage, const Composer::Group&) const;
+private:
+    std::vector<Groups> stages_;
+};
+
+// Blocks that travel together: before stage s a representative has those of all ranks that it stands for,
+// as they lie in the buffer of all blocks.
+class LevelsOfBlocks : public Levels {
+public:
+    explicit LevelsOfBlocks(const Problem& whole);
+
     // Where a rank has them.
     using At = std::function<Address(std::size_t stage, int rank)>;
+    // Its own block in `own`; the root all of them in `all`; what others hold on the way in scratch.
+    At held(Address own, Address all);
     // Through the first `count` stages: from before to behind them, or back.
-    void gather(Composer&, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count, const At&) const;
-    void scatter(Composer&, const std::vector<std::vector<Composer::Group>>& stages, std::size_t count, const At&) const;
-    // From the place of the first of all those that `rank` ever has.
-    std::size_t offset(std::size_t stage, int rank) const;
-    // The most that a rank other than `root` has; -1: any rank.
-    std::size_t most(int root = -1) const;
+    void gather_up(std::size_t count, const At&);
+    void scatter_down(std::size_t count, const At&);
+    // In the last stage, each rank with what it stands for.
+    void between(Algorithm algorithm, Operation operation, const BuffersOf& buffers) {
+        add(algorithm, [&](const Group& g) { return part(operation, last(), g); }, stages().back(), buffers);
+    }
+
+    Address first() const { return output(whole().block(0).offset); }
+    std::size_t total() const;
+    std::size_t offset(std::size_t stage, int rank) const { return of_stage_[stage][static_cast<std::size_t>(rank)].offset; }
+
+private:
+    // The blocks of the group's ranks, from the place of the first one on.
+    Problem part(Operation, std::size_t stage, const Group&) const;
+
+    std::vector<std::vector<Block>> of_stage_;  // and of rank
 };
 
 }  // namespace fanlight

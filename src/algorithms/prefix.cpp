@@ -26,27 +26,28 @@ void double_prefixes(Builder& b, const Problem& problem, int lowest, int first_s
 }
 
 Schedule prefixes_by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
+    Levels levels(problem);
     const bool inclusive = problem.operation == Operation::scan;
-    const std::vector<Address> operands = reduce_up(c, part_of(problem, Operation::reduce), through);
-    const Problem exscan = part_of(problem, Operation::exscan), bcast = part_of(problem, Operation::bcast);
-    const Address before = c.reserve(problem.bytes), inside = c.reserve(problem.bytes);
-    for (std::size_t s = through.size(); s-- > 0;) {
+    const std::vector<Address> operands = levels.reduce_up(problem.bytes);
+    const Problem exscan = levels.part(Operation::exscan, problem.bytes),
+                  bcast = levels.part(Operation::bcast, problem.bytes);
+    const Address before = levels.reserve(problem.bytes), inside = levels.reserve(problem.bytes);
+    for (std::size_t s = levels.stages().size(); s-- > 0;) {
+        const Levels::Groups& groups = levels.stages()[s];
         // The first group has rank 0: before that is nothing.
-        const std::vector<int>& first = through[s].front().ranks;
-        const std::vector<Composer::Group> others(through[s].begin() + 1, through[s].end());
-        c.add(exscan_algorithms::all_read_lower, exscan, through[s],
-              [&](int rank) { return Composer::Buffers{operands[s], std::ranges::binary_search(first, rank) ? before : inside}; });
-        c.add(bcast_algorithms::one_to_all, bcast, others, [&](int) { return Composer::Buffers{before, before}; });
-        for (const Composer::Group& group : others)
+        const std::vector<int>& first = groups.front().ranks;
+        const Levels::Groups others(groups.begin() + 1, groups.end());
+        levels.add(exscan_algorithms::all_read_lower, exscan, groups,
+                   [&](int rank) { return Levels::Buffers{operands[s], std::ranges::binary_search(first, rank) ? before : inside}; });
+        levels.add(bcast_algorithms::one_to_all, bcast, others, Levels::everywhere(before, before));
+        for (const Levels::Group& group : others)
             if (group.ranks.front() != problem.rank && std::ranges::binary_search(group.ranks, problem.rank))
-                c.combine(inside, before, problem.bytes, Order::after);
+                levels.combine(inside, before, problem.bytes, Order::after);
     }
-    if (inclusive) c.copy(input(), output(), problem.bytes);
-    if (problem.rank > 0 && inclusive) c.combine(before, output(), problem.bytes, Order::before);
-    if (problem.rank > 0 && !inclusive) c.copy(before, output(), problem.bytes);
-    return c.finish();
+    if (inclusive) levels.copy(input(), output(), problem.bytes);
+    if (problem.rank > 0 && inclusive) levels.combine(before, output(), problem.bytes, Order::before);
+    if (problem.rank > 0 && !inclusive) levels.copy(before, output(), problem.bytes);
+    return levels.finish();
 }
 
 }  // namespace fanlight

@@ -29,6 +29,10 @@ public:
         Address input, output;
     };
     using BuffersOf = std::function<Buffers(int rank)>;
+    // All ranks have them there.
+    static BuffersOf everywhere(Address input, Address output) {
+        return [=](int) { return Buffers{input, output}; };
+    }
     using Algorithm = Schedule (*)(const Problem&);
 
     explicit Composer(const Problem& whole);
@@ -45,6 +49,8 @@ public:
     // Scratch at the same place on all ranks that touch it.
     Address reserve(std::size_t bytes);
     Schedule finish();
+
+    const Problem& whole() const { return whole_; }
 
 private:
     struct Needs {

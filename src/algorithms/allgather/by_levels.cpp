@@ -12,24 +12,14 @@
 namespace fanlight::allgather_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const BlocksThroughLevels blocks(problem, through);
-    const std::size_t last = through.size() - 1;
-    const auto at = [&](std::size_t stage, int rank) {
-        return stage == 0 ? input() : output(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
-    };
-    blocks.gather(c, through, last, at);
-
-    Problem all = part_of(problem, Operation::bcast);
-    all.bytes = blocks.total();
-    const Address whole = output(problem.block(0).offset);
-    c.add(all.bytes <= longest_in_few_steps ? allgatherv_algorithms::bruck : ring,
-          [&](const Composer::Group& g) { return blocks.part(Operation::allgatherv, last, g); }, through.back(),
-          [&](int rank) { return Composer::Buffers{at(last, rank), whole}; });
-    for (std::size_t s = last; s-- > 0;)
-        c.add(bcast_algorithms::one_to_all, all, through[s], [&](int) { return Composer::Buffers{whole, whole}; });
-    return c.finish();
+    LevelsOfBlocks levels(problem);
+    const auto at = [&](std::size_t stage, int rank) { return stage == 0 ? input() : output(levels.offset(stage, rank)); };
+    levels.gather_up(levels.last(), at);
+    const auto algorithm = levels.total() <= longest_in_few_steps ? allgatherv_algorithms::bruck : ring;
+    const Address all = levels.first();
+    levels.between(algorithm, Operation::allgatherv, [&](int rank) { return Levels::Buffers{at(levels.last(), rank), all}; });
+    levels.bcast_down(levels.total(), Levels::everywhere(all, all));
+    return levels.finish();
 }
 
 }  // namespace fanlight::allgather_algorithms

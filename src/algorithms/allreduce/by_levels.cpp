@@ -11,13 +11,12 @@
 namespace fanlight::allreduce_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through).back();
-    const auto between = problem.bytes <= longest_in_few_steps ? recursive_doubling : halving_doubling;
-    c.add(between, part_of(problem, Operation::allreduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
-    bcast_down(c, problem, through);
-    return c.finish();
+    Levels levels(problem);
+    const Address sum = levels.reduce_up(problem.bytes).back();
+    const auto algorithm = problem.bytes <= longest_in_few_steps ? recursive_doubling : halving_doubling;
+    levels.between(algorithm, Operation::allreduce, problem.bytes, Levels::everywhere(sum, output()));
+    levels.bcast_down(problem.bytes, Levels::everywhere(output(), output()));
+    return levels.finish();
 }
 
 }  // namespace fanlight::allreduce_algorithms

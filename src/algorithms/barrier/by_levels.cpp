@@ -9,12 +9,11 @@
 namespace fanlight::barrier_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const Address up = reduce_up(c, part_of(problem, Operation::reduce), through).back();
-    c.add(dissemination, part_of(problem, Operation::barrier), through.back(), [&](int) { return Composer::Buffers{up, output()}; });
-    bcast_down(c, problem, through);
-    return c.finish();
+    Levels levels(problem);
+    const Address up = levels.reduce_up(0).back();
+    levels.between(dissemination, Operation::barrier, 0, Levels::everywhere(up, output()));
+    levels.bcast_down(0, Levels::everywhere(output(), output()));
+    return levels.finish();
 }
 
 }  // namespace fanlight::barrier_algorithms

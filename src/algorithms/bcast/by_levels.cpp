@@ -9,12 +9,10 @@
 namespace fanlight::bcast_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    c.add(binomial, part_of(problem, Operation::bcast), through.back(),
-          [&](int rank) { return going_down(problem, rank); });
-    bcast_down(c, problem, through);
-    return c.finish();
+    Levels levels(problem);
+    levels.between(binomial, Operation::bcast, problem.bytes, levels.from_root());
+    levels.bcast_down(problem.bytes, levels.from_root());
+    return levels.finish();
 }
 
 }  // namespace fanlight::bcast_algorithms

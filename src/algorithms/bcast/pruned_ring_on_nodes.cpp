@@ -8,8 +8,6 @@
 // Fewer messages between the nodes than a ring of all ranks, and inside a node each vector whole.
 // Source: Pruned ring I and III (what MPICH does for medium messages and ranks that are no power of
 // two, with the pruned ring of IV).  Any topology, of which it takes the outermost level.
-#include <vector>
-
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -19,19 +17,17 @@ Schedule pruned_ring_on_nodes(const Problem& problem) {
     Problem of_nodes = problem;
     const bool several = problem.topology.levels() > 0 && problem.topology.level(0).count() > 1;
     of_nodes.topology = several ? Topology({problem.topology.level(0)}) : Topology();
-    const auto both = stages(of_nodes);
-    std::vector<Composer::Group> roots_node, others;
-    if (both.size() > 1)
-        for (const Composer::Group& group : both[0])
+    Levels levels(of_nodes);
+    Levels::Groups roots_node, others;
+    if (levels.last() > 0)
+        for (const Levels::Group& group : levels.stages()[0])
             (group.ranks[static_cast<std::size_t>(group.root)] == problem.root ? roots_node : others).push_back(group);
 
-    Composer c(problem);
-    const Problem part = part_of(problem, Operation::bcast);
-    const auto buffers = [&](int rank) { return going_down(problem, rank); };
-    c.add(binomial, part, roots_node, buffers);
-    c.add(several ? pruned_ring : binomial, part, both.back(), buffers);
-    c.add(binomial, part, others, buffers);
-    return c.finish();
+    const Problem part = levels.part(Operation::bcast, problem.bytes);
+    levels.add(binomial, part, roots_node, levels.from_root());
+    levels.between(several ? pruned_ring : binomial, Operation::bcast, problem.bytes, levels.from_root());
+    levels.add(binomial, part, others, levels.from_root());
+    return levels.finish();
 }
 
 }  // namespace fanlight::bcast_algorithms

@@ -11,17 +11,9 @@
 namespace fanlight::gather_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const BlocksThroughLevels blocks(problem, through);
-    const Address gathered = c.reserve(through.size() > 1 ? blocks.most(problem.root) : 0);
-    const auto at = [&](std::size_t stage, int rank) {
-        if (stage == 0) return input();
-        if (rank == problem.root) return output(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
-        return gathered + blocks.offset(stage, rank);
-    };
-    blocks.gather(c, through, through.size(), at);
-    return c.finish();
+    LevelsOfBlocks levels(problem);
+    levels.gather_up(levels.stages().size(), levels.held(input(), output()));
+    return levels.finish();
 }
 
 }  // namespace fanlight::gather_algorithms

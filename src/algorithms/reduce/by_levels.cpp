@@ -11,11 +11,10 @@
 namespace fanlight::reduce_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const Address sum = reduce_up(c, part_of(problem, Operation::reduce), through).back();
-    c.add(binomial, part_of(problem, Operation::reduce), through.back(), [&](int) { return Composer::Buffers{sum, output()}; });
-    return c.finish();
+    Levels levels(problem);
+    const Address sum = levels.reduce_up(problem.bytes).back();
+    levels.between(binomial, Operation::reduce, problem.bytes, Levels::everywhere(sum, output()));
+    return levels.finish();
 }
 
 }  // namespace fanlight::reduce_algorithms

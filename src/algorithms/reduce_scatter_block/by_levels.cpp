@@ -11,25 +11,14 @@
 namespace fanlight::reduce_scatter_block_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const BlocksThroughLevels blocks(problem, through);
-    const std::size_t last = through.size() - 1;
-    Problem all = part_of(problem, Operation::reduce);
-    all.bytes = blocks.total();
-    const Address sum = reduce_up(c, all, through).back();
-    const Address kept = c.reserve(last > 0 ? blocks.most() : 0);
-    const auto at = [&](std::size_t stage, int rank) { return stage == 0 ? output() : kept + blocks.offset(stage, rank); };
-    c.add(problem.commutative && all.bytes > longest_in_few_steps ? pairwise : all_read_all,
-          [&](const Composer::Group& g) {
-              Problem part = blocks.part(Operation::reduce_scatter, last, g);
-              part.element = problem.element;
-              part.commutative = problem.commutative;
-              return part;
-          },
-          through.back(), [&](int rank) { return Composer::Buffers{sum + problem.block(0).offset, at(last, rank)}; });
-    blocks.scatter(c, through, last, at);
-    return c.finish();
+    LevelsOfBlocks levels(problem);
+    const std::size_t bytes = levels.total();
+    const Address sum = levels.reduce_up(bytes).back() + problem.block(0).offset;
+    const auto at = levels.held(output(), {});
+    levels.between(problem.commutative && bytes > longest_in_few_steps ? pairwise : all_read_all, Operation::reduce_scatter,
+                   [&](int rank) { return Levels::Buffers{sum, at(levels.last(), rank)}; });
+    levels.scatter_down(levels.last(), at);
+    return levels.finish();
 }
 
 }  // namespace fanlight::reduce_scatter_block_algorithms

@@ -11,17 +11,9 @@
 namespace fanlight::scatter_algorithms {
 
 Schedule by_levels(const Problem& problem) {
-    Composer c(problem);
-    const auto through = stages(problem);
-    const BlocksThroughLevels blocks(problem, through);
-    const Address kept = c.reserve(through.size() > 1 ? blocks.most(problem.root) : 0);
-    const auto at = [&](std::size_t stage, int rank) {
-        if (stage == 0) return output();
-        if (rank == problem.root) return input(blocks.of_stage[stage][static_cast<std::size_t>(rank)].offset);
-        return kept + blocks.offset(stage, rank);
-    };
-    blocks.scatter(c, through, through.size(), at);
-    return c.finish();
+    LevelsOfBlocks levels(problem);
+    levels.scatter_down(levels.stages().size(), levels.held(output(), input()));
+    return levels.finish();
 }
 
 }  // namespace fanlight::scatter_algorithms
