@@ -65,9 +65,10 @@ namespace {
 
 // No algorithm stages more than this in one run: every round of a tree or of a doubling
 // passes on at most everything, and there are no more rounds than log2(size) and the fold.
+// The root of a bcast may put everything to everybody.
 std::size_t staging_bound(const Problem& p) {
-    const auto rounds = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(p.size)));
-    return (total_bytes(p) + 64 * static_cast<std::size_t>(p.size)) * (rounds + 2);
+    const auto size = static_cast<std::size_t>(p.size), rounds = static_cast<std::size_t>(std::bit_width(size));
+    return (total_bytes(p) + 64 * size) * (p.operation == Operation::bcast ? std::max(size, rounds + 2) : rounds + 2);
 }
 
 }  // namespace
@@ -86,15 +87,19 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
-    if (may_be_whole && staging_bound(problem) < all_staged) return {length, false};
+    if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
     const std::size_t room = room_for_staging();
     const auto needs = [&](std::size_t bytes) {
         Needs most;
-        Problem p = piece_of(problem, bytes, 0);
-        for (p.rank = 0; p.rank < size_; ++p.rank) {
-            const Needs n = needs_of(algorithm.schedule(p), lanes_, options_);
-            most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
-                    std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch)};
+        for (const Pieces& alike : pieces_of(problem, bytes)) {
+            Problem p = piece_of(problem, bytes, alike.first);
+            for (p.rank = 0; p.rank < size_; ++p.rank) {
+                const Needs n = needs_of(algorithm.schedule(p), lanes_, options_);
+                most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
+                        std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
+            }
+            // Shorter ones need less, but for what is staged because it is too short to be copied once.
+            if (!single_copy_) break;
         }
         return most;
     };
@@ -104,6 +109,11 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     };
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
     const Needs whole = needs(length);
+    if (whole.offers > SharedLanes::offers_per_operation)
+        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
+                                    std::to_string(whole.offers) + " offers in one operation on " + std::to_string(size_) +
+                                    " ranks of " + std::to_string(problem.topology.levels()) + " levels; there is room for " +
+                                    std::to_string(SharedLanes::offers_per_operation));
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
@@ -127,43 +137,27 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
     plan.piece_bytes = cut.bytes;
     plan.called = called(problem);
-    const std::size_t length = length_of(problem);
-    const std::size_t pieces = length == 0 ? 1 : (length + cut.bytes - 1) / cut.bytes;
-    std::size_t parts = 0;
-    const auto add = [&](const Problem& p) {
-        if (parts == plan.parts.size()) plan.parts.emplace_back();
-        Plan::Part& part = plan.parts[parts++];
+    const bool whole = length_of(problem) <= cut.bytes;
+    const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
+    plan.parts.resize(pieces.size());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
         Schedule schedule = algorithm.schedule(p);
-        bind(schedule, rank_, plan.called, p.element, lanes_, options, part.schedule);
-        part.schedule.wide = cut.wide;
-        part.repeat = 1;
+        bind(schedule, rank_, plan.called, p.element, lanes_, options, plan.parts[i].schedule);
+        plan.parts[i].schedule.wide = cut.wide;
+        plan.parts[i].repeat = pieces[i].number;
         Builder::recycle(std::move(schedule));
-    };
-    if (pieces == 1) {
-        add(problem);
-    } else {
-        Problem last;
-        for (std::size_t i = 0; i < pieces; ++i) {
-            Problem piece = piece_of(problem, cut.bytes, i);
-            if (i > 0 && piece.bytes == last.bytes && piece.blocks == last.blocks && piece.sends == last.sends) {
-                ++plan.parts[parts - 1].repeat;
-                continue;
-            }
-            add(piece);
-            last = std::move(piece);
-        }
     }
-    plan.parts.resize(parts);
     // No offer is longer than all bytes together; in a neighborhood nobody knows these.
     const bool nothing_is_direct = !options.single_copy || (total_bytes(problem) < options.single_copy_from &&
                                                             family_of(problem.operation) != Family::neighbors);
     const BoundSchedule& first = plan.parts.front().schedule;
-    plan.tells_first = pieces == 1 && nothing_is_direct && first.tells_first;
+    plan.tells_first = whole && nothing_is_direct && first.tells_first;
     const auto is_alone = [](const BoundStep& s) {
         return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
     };
     plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
-    plan.relengths_to = pieces == 1 ? relengths_to(problem, plan, options) : 0;
+    plan.relengths_to = whole ? relengths_to(problem, plan, options) : 0;
     if (plan.relengths_to) plan.moves = first.steps;
 }
 

@@ -42,7 +42,7 @@ private:
 class Staging {
 public:
     Staging(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options)
-        : depth_(static_cast<std::size_t>(lanes.depth())) {
+        : depth_(static_cast<std::size_t>(lanes.depth())), offers_(static_cast<std::size_t>(schedule.offers)) {
         for (const Step& s : schedule.steps) {
             if (s.bit) continue;
             if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {
@@ -87,9 +87,9 @@ private:
         return at;
     }
     std::size_t depth_;
+    std::vector<std::size_t> offers_;
     std::vector<Slot> slots_;
     Counter puts_;
-    std::size_t offers_[SharedLanes::offers_per_operation] = {};
     std::size_t total_ = 0, longest_ = 0;
 };
 
@@ -97,7 +97,7 @@ private:
 
 Needs needs_of(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
     const Staging staging(schedule, lanes, options);
-    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes};
+    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes, schedule.offers};
     for (std::size_t r = 0; r < schedule.rounds(); ++r) {
         Counter puts;
         for (const Step& s : schedule.round(r))
@@ -395,6 +395,22 @@ Problem piece_of(const Problem& p, std::size_t piece_bytes, std::size_t index) {
     for (auto* blocks : {&piece.blocks, &piece.sends})
         for (Block& b : *blocks) b.bytes = cut(b.bytes);
     return piece;
+}
+
+std::vector<Pieces> pieces_of(const Problem& p, std::size_t piece_bytes) {
+    // Where the vector or a block ends, the piece that it ends in is shorter, and those behind it.
+    std::vector<std::size_t> firsts{0};
+    const auto ends = [&](std::size_t bytes) {
+        if (bytes > 0) firsts.insert(firsts.end(), {bytes / piece_bytes, (bytes + piece_bytes - 1) / piece_bytes});
+    };
+    ends(p.bytes);
+    for (const auto* blocks : {&p.blocks, &p.sends})
+        for (const Block& b : *blocks) ends(b.bytes);
+    std::ranges::sort(firsts);
+    firsts.erase(std::ranges::unique(firsts).begin(), firsts.end());
+    std::vector<Pieces> pieces;  // the last of `firsts` is behind the end
+    for (std::size_t i = 0; i + 1 < firsts.size(); ++i) pieces.push_back({firsts[i], firsts[i + 1] - firsts[i]});
+    return pieces;
 }
 
 }  // namespace fanlight

@@ -77,6 +77,7 @@ struct Needs {
     std::size_t longest = 0;    // message that is staged
     std::size_t long_puts = 0;  // to this rank from one other in one round
     std::size_t scratch = 0;    // bytes, of this rank
+    int offers = 0;             // of this rank
 };
 Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
 // `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws
@@ -110,6 +111,11 @@ public:
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);
+// Pieces in a row that have the same schedule; all of a problem.
+struct Pieces {
+    std::size_t first, number;
+};
+std::vector<Pieces> pieces_of(const Problem&, std::size_t piece_bytes);
 // The longest block or the vector: what is cut into pieces.
 std::size_t length_of(const Problem&);
 // The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv,

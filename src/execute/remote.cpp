@@ -43,21 +43,12 @@ RemotePlan RemoteGroup::plan(const Algorithm& algorithm, const Problem& problem,
     plan.name.append(to_string(problem.operation)).append(" (").append(algorithm.name).append(", ")
         .append(to_string(kind_)).append(")");
     plan.piece_bytes = piece_bytes_for(algorithm, problem);
-    const std::size_t length = length_of(problem);
-    if (length <= plan.piece_bytes) {
+    if (length_of(problem) <= plan.piece_bytes) {
         plan.parts.push_back({piece(algorithm, problem, members), 1});
         return plan;
     }
-    Problem last;
-    for (std::size_t i = 0; i * plan.piece_bytes < length; ++i) {
-        Problem p = piece_of(problem, plan.piece_bytes, i);
-        if (i > 0 && p.bytes == last.bytes && p.blocks == last.blocks) {
-            ++plan.parts.back().repeat;
-            continue;
-        }
-        plan.parts.push_back({piece(algorithm, p, members), 1});
-        last = std::move(p);
-    }
+    for (const Pieces& alike : pieces_of(problem, plan.piece_bytes))
+        plan.parts.push_back({piece(algorithm, piece_of(problem, plan.piece_bytes, alike.first), members), alike.number});
     return plan;
 }
 

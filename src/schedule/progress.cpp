@@ -10,11 +10,11 @@ namespace {
 
 class Runner {
 public:
-    Runner(std::span<const Schedule> schedules, const Matching& matching, bool rendezvous,
+    Runner(std::span<const Schedule> schedules, const Matching& matching, Puts puts,
            Observer& observer)
         : schedules_(schedules),
           matching_(matching),
-          rendezvous_(rendezvous),
+          puts_(puts),
           observer_(observer),
           pending_(schedules.size(), 0),
           state_(matching.messages.size()),
@@ -124,13 +124,13 @@ private:
             const Message& message = matching_.messages[m];
             State& state = state_[m];
             if (!state.put_entered) return;
-            if (message.previous != none && !state_[message.previous].taken) return;
-            const bool may_wait = rendezvous_ && !step_of(message.put).bit;
-            if (!state.put_over && (!may_wait || state.arrive_entered)) {
+            const bool in_turn = message.previous == none || state_[message.previous].taken;
+            const bool may_wait = puts_ == Puts::rendezvous && !step_of(message.put).bit;
+            if (!state.put_over && (puts_ == Puts::free || (in_turn && (!may_wait || state.arrive_entered)))) {
                 state.put_over = true;
                 step_over(message.put.rank);
             }
-            if (!state.arrive_entered || state.taken) return;
+            if (!in_turn || !state.arrive_entered || state.taken) return;
             state.taken = true;
             observer_.taken(message);
             step_over(message.arrive.rank);
@@ -140,7 +140,7 @@ private:
 
     std::span<const Schedule> schedules_;
     const Matching& matching_;
-    bool rendezvous_;
+    Puts puts_;
     Observer& observer_;
     std::vector<std::uint32_t> pending_;  // steps of the current round that are not over
     std::vector<State> state_;
@@ -196,13 +196,13 @@ Wait wait_of(std::span<const Schedule> schedules, const Matching& matching,
 
 }  // namespace
 
-Progress run(std::span<const Schedule> schedules, const Matching& matching, bool rendezvous,
+Progress run(std::span<const Schedule> schedules, const Matching& matching, Puts puts,
              Observer& observer) {
-    return Runner(schedules, matching, rendezvous, observer).run();
+    return Runner(schedules, matching, puts, observer).run();
 }
 
 void run_to_end(std::span<const Schedule> schedules, const Matching& matching, Observer& observer) {
-    const Progress progress = run(schedules, matching, false, observer);
+    const Progress progress = run(schedules, matching, Puts::one_ahead, observer);
     if (!progress.finished)
         throw std::invalid_argument("these schedules come to a deadlock: " +
                                     explain_deadlock(schedules, matching, progress)[0]);

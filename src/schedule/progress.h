@@ -25,6 +25,14 @@ public:
     virtual void leave(int /*rank*/, std::uint32_t /*round*/) {}
 };
 
+// When a put is over.
+enum class Puts {
+    rendezvous,  // when its target takes it, as a long message to an MPI library, or one of any length in a
+                 // ring of cells that is full: the strictest transport
+    one_ahead,   // when the put before it between the same two ranks was taken
+    free,        // at once
+};
+
 struct Progress {
     // For each rank the round that it came to and did not finish, or Schedule::rounds().
     std::vector<std::uint32_t> round;
@@ -38,11 +46,8 @@ struct Progress {
 // that has become possible becomes impossible again.  Therefore all orders of progress come
 // to the same end: if this one order finishes, every order does, and if it does not, none.
 //
-// A put waits until the put before it between the same two ranks was taken.  With
-// `rendezvous` a put is over only when its target takes it, as a long message to an MPI library
-// is, or one of any length in a ring of cells that is full: the strictest case.  A bit has no
-// cell, and waits for nobody.
-Progress run(std::span<const Schedule> schedules, const Matching& matching, bool rendezvous,
+// The messages between two ranks are taken in their order.  A bit waits for nobody.
+Progress run(std::span<const Schedule> schedules, const Matching& matching, Puts puts,
              Observer& observer);
 
 // As run() on the least strict transport, but throws std::invalid_argument if there is a

@@ -347,7 +347,7 @@ std::vector<std::string> verify(std::span<const Schedule> schedules, const Probl
     std::vector<std::string> faults;
     for (int call = 0; call < std::max(1, options.calls); ++call) {
         data.begin_call(call);
-        const Progress progress = run(schedules, matching, options.rendezvous, data);
+        const Progress progress = run(schedules, matching, options.puts, data);
         if (!progress.finished) {
             faults = explain_deadlock(schedules, matching, progress);
             for (std::string& line : faults) line = "deadlock: " + line;
@@ -365,7 +365,7 @@ std::vector<std::vector<std::string>> brackets(std::span<const Schedule> schedul
     const Matching matching = match(schedules);
     DataRun data(schedules, whole, matching, 1);
     data.begin_call(0);
-    run(schedules, matching, true, data);
+    run(schedules, matching, Puts::rendezvous, data);
     std::vector<std::vector<std::string>> all;
     for (int r = 0; r < whole.size; ++r) all.push_back(data.brackets(r));
     return all;

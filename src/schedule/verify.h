@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "schedule/problem.h"
+#include "schedule/progress.h"
 #include "schedule/schedule.h"
 
 namespace fanlight {
@@ -14,9 +15,7 @@ namespace fanlight {
 struct VerifyOptions {
     // The schedule runs so many times in a row, the scratch keeping what it held.
     int calls = 1;
-    // A put of more than zero bytes is over only when its target is at the arrive (see
-    // progress.h): the strictest transport.  False: it only waits for the put before it.
-    bool rendezvous = true;
+    Puts puts = Puts::rendezvous;
     // No more messages than this.
     std::size_t most = 20;
 };

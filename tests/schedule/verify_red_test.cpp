@@ -526,7 +526,7 @@ TEST(verify_red, deadlock_by_a_put_that_needs_the_one_before_taken) {
     one.put(0, {}, {}, 0);
     s.ranks = {zero.finish(), one.finish()};
     expect_fault(s, {"deadlock", "rank 0, round 1", "waits for the arrive before it, in round 1"},
-                 {.rendezvous = false});
+                 {.puts = Puts::one_ahead});
 }
 
 TEST(verify_red, barrier_that_one_rank_leaves_too_soon) {

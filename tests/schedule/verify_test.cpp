@@ -63,7 +63,7 @@ TEST(verify, two_ranks_that_put_before_they_arrive_need_a_transport_that_buffers
         b.arrive(1 - static_cast<int>(r), output(8 * (1 - r)), 8);
         ranks.push_back(b.finish());
     }
-    EXPECT_EQ(verify(ranks, p, {.rendezvous = false}), std::vector<std::string>{});
+    EXPECT_EQ(verify(ranks, p, {.puts = Puts::one_ahead}), std::vector<std::string>{});
     const auto faults = verify(ranks, p);
     ASSERT_FALSE(faults.empty());
     EXPECT_NE(faults[0].find("deadlock"), std::string::npos) << faults[0];

@@ -14,9 +14,9 @@ Schedule root_reads_all(const Problem& problem) {
         b.copy(input(), output(own.offset), own.bytes);
         for (int peer : others(problem)) {
             const Block theirs = problem.block(peer);
-            b.get(peer, 0, input(), output(theirs.offset), theirs.bytes);
+            if (theirs.bytes > 0) b.get(peer, 0, input(), output(theirs.offset), theirs.bytes);
         }
-    } else {
+    } else if (own.bytes > 0) {
         b.offer_to(problem.root, input(), own.bytes);
     }
     return b.finish();

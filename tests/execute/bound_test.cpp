@@ -1,0 +1,174 @@
+// What runs is what was proved: schedules as the executor has them (their steps in another order, gets and
+// combines fused, cut into pieces, with other lengths), told in the language again, go through the verifier.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "catalogue.h"
+#include "on_threads.h"
+#include "schedule/all_ranks.h"
+#include "schedule/verify.h"
+#include "unbound.h"
+
+namespace fanlight::testing {
+namespace {
+
+enum class How { staged, copied_once, mapped, oversubscribed };
+
+// The groups of all ranks, in this process; nothing is run.
+struct Groups {
+    Groups(int size, How how)
+        : bytes((Group::segment_bytes(size) + 4095) / 4096 * 4096),
+          segment(bytes + (how == How::mapped ? scratch * static_cast<std::size_t>(size) : 0)),
+          lanes(segment.base, size) {
+        for (int r = 0; r < size; ++r)
+            all.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, how == How::copied_once, Waiter::Hooks{}, how == How::oversubscribed ? 2 : 1, 1,
+                                                  SharedLanes::Room::many, std::span(segment.base + bytes, segment.size - bytes)));
+    }
+    static constexpr std::size_t scratch = 1 << 16;
+    std::size_t bytes;
+    Aligned segment;
+    SharedLanes lanes;
+    std::vector<std::unique_ptr<Group>> all;
+};
+
+std::string text(const Algorithm& a, const Problem& p) {
+    return std::string(to_string(a.operation)) + " " + std::string(a.name) + ", " + std::to_string(p.size) + " ranks, root " +
+           std::to_string(p.root) + ", " + std::to_string(length_of(p)) + " bytes";
+}
+
+// Of each part of the plans one piece, which stands for those that look like it.
+std::string proved(const Algorithm& algorithm, const Problem& whole, const std::vector<Plan>& plans, const SharedLanes& lanes) {
+    std::size_t piece = 0;
+    for (std::size_t part = 0; part < plans[0].parts.size(); ++part) {
+        std::vector<const BoundSchedule*> bound;
+        for (const Plan& plan : plans) {
+            if (plan.parts.size() != plans[0].parts.size() || plan.parts[part].repeat != plans[0].parts[part].repeat)
+                return text(algorithm, whole) + ": ranks cut it otherwise";
+            bound.push_back(&plan.parts[part].schedule);
+        }
+        auto [schedules, faults] = unbound(bound, lanes);
+        const bool cut = plans[0].parts.size() > 1 || plans[0].parts[0].repeat > 1;
+        const Problem p = cut ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
+        if (faults.empty()) faults = verify(schedules, p, {.calls = p.size > 16 ? 1 : 2, .puts = Puts::free});
+        if (!faults.empty()) return text(algorithm, whole) + ", piece " + std::to_string(piece) + ": " + faults[0];
+        piece += plans[0].parts[part].repeat;
+    }
+    return {};
+}
+
+// Those of all ranks; none where the algorithm is refused, as it must be on all ranks alike.
+std::vector<Plan> plans_of(const Groups& groups, const Algorithm& algorithm, Problem problem) {
+    std::vector<Plan> plans;
+    std::size_t refused = 0;
+    for (const auto& group : groups.all) {
+        problem.rank = group->rank();
+        try {
+            plans.push_back(plan_of(*group, algorithm, problem));
+        } catch (const std::invalid_argument&) {
+            ++refused;
+        }
+    }
+    EXPECT_TRUE(refused == 0 || plans.empty()) << text(algorithm, problem) << ": refused by some ranks alone";
+    return plans;
+}
+
+class Bound : public ::testing::TestWithParam<How> {
+protected:
+    template <class Body>
+    void for_each_algorithm(std::initializer_list<int> sizes, Body&& body) {
+        for (const int size : sizes) {
+            const Groups groups(size, GetParam());
+            for (const Algorithm& algorithm : algorithms())
+                if (algorithm.operation != Operation::allgatherv_any) body(groups, algorithm, size);  // its plan has no lengths
+        }
+    }
+    std::size_t number_ = 0;  // of what was proved
+};
+
+TEST_P(Bound, TheCatalogue) {
+    for_each_algorithm({1, 2, 3, 4, 5, 8, 13, 17, 33}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+        std::vector<std::size_t> elements{0, 3, 300, 2500, 40000};
+        if (size > 16) elements = {0, 2500};
+        for (const Problem& problem : problems(algorithm, size, elements)) {
+            const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
+            if (plans.empty()) continue;
+            ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes), "");
+            ++number_;
+        }
+    });
+    EXPECT_GT(number_, 6500u);
+}
+
+// Many levels take many offers: what has no room for them is refused.
+TEST_P(Bound, ManyLevels) {
+    std::size_t refused = 0;
+    for_each_algorithm({16}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+        if (!algorithm.levels) return;
+        for (const char* levels : {"2x2x4", "2x2x2x2"})
+            for (Problem problem : problems(algorithm, size, {3, 2500})) {
+                problem.topology = Topology::from(levels, size);
+                const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
+                if (plans.empty()) {
+                    ++refused;
+                    continue;
+                }
+                ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes), "");
+            }
+    });
+    EXPECT_GT(refused, 0u);
+}
+
+// A plan takes other lengths in place of a new one, where it can; that is each rank's own affair.
+TEST_P(Bound, OtherLengths) {
+    std::size_t rebound = 0;
+    for_each_algorithm({2, 3, 5, 8}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+        if (family_of(algorithm.operation) != Family::blocks_v) return;
+        const std::vector<Problem> all = problems(algorithm, size, {3, 0, 2, 9, 200, 20000});
+        for (const Problem& before : all)
+            for (Problem after : all) {
+                if (after.root != before.root || !(after.parameters == before.parameters)) continue;
+                std::vector<Plan> plans = plans_of(groups, algorithm, before);
+                for (after.rank = 0; after.rank < static_cast<int>(plans.size()); ++after.rank) {
+                    Plan& plan = plans[static_cast<std::size_t>(after.rank)];
+                    const Group& group = *groups.all[static_cast<std::size_t>(after.rank)];
+                    if (group.relength(problem_at(after, after.rank), plan)) ++rebound;
+                    else plan = plan_of(group, algorithm, after);
+                }
+                const std::string wrong = plans.empty() ? "" : proved(algorithm, after, plans, groups.lanes);
+                ASSERT_EQ(wrong, "");
+            }
+    });
+    EXPECT_GT(rebound, GetParam() == How::mapped ? 0u : 1000u);
+}
+
+std::string name(const ::testing::TestParamInfo<How>& how) {
+    constexpr const char* names[] = {"Staged", "CopiedOnce", "Mapped", "Oversubscribed"};
+    return names[static_cast<int>(how.param)];
+}
+INSTANTIATE_TEST_SUITE_P(All, Bound, ::testing::Values(How::staged, How::copied_once, How::mapped, How::oversubscribed), name);
+
+TEST(BoundToMessages, TheCatalogue) {
+    for (const int size : {1, 2, 3, 4, 5, 8, 13})
+        for (const Algorithm& algorithm : algorithms()) {
+            // Their ranks cannot compute each other's schedules.
+            if (algorithm.operation == Operation::alltoallv || algorithm.operation == Operation::allgatherv_any ||
+                family_of(algorithm.operation) == Family::neighbors)
+                continue;
+            std::vector<int> members(static_cast<std::size_t>(size));
+            std::iota(members.begin(), members.end(), 0);
+            for (const Problem& whole : problems(algorithm, size, {0, 3, 300})) {
+                std::vector<Exchange> all;
+                for (int r = 0; r < size; ++r) all.push_back(exchange(algorithm, problem_at(whole, r), members, Need::numbers));
+                const auto faults = verify(unbound(all), whole, {.calls = 2});
+                ASSERT_TRUE(faults.empty()) << text(algorithm, whole) << ": " << faults[0];
+            }
+        }
+}
+
+}  // namespace
+}  // namespace fanlight::testing
