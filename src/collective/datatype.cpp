@@ -145,13 +145,21 @@ bool packs_in_order(const Datatype& d) {
 std::vector<Datatype::Run> runs_of(const Datatype& d) {
     constexpr std::size_t longest = 4096, widest = std::size_t{1} << 16, most = 8;
     if (d.packed || d.size == 0 || d.size > longest || d.true_extent > widest) return {};
-    std::vector<std::byte> memory(d.true_extent), packed(d.size);
+    std::vector<std::byte> memory(d.true_extent), packed(d.size), flipped(d.size);
     std::vector<std::size_t> from(d.size, 0);
-    for (int shift = 0; shift < 16; shift += 8) {
-        for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i >> shift);
+    const auto pack_names = [&](int shift, std::byte flip, std::vector<std::byte>& into) {
+        for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::byte>(i >> shift) ^ flip;
         // Its own addresses: the first byte that it has lies `true_lb` behind its place.
-        pack(d, reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(memory.data()) - d.true_lb), 1, packed.data());
-        for (std::size_t i = 0; i < d.size; ++i) from[i] |= static_cast<std::size_t>(packed[i]) << shift;
+        pack(d, reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(memory.data()) - d.true_lb), 1, into.data());
+    };
+    for (int shift = 0; shift < 16; shift += 8) {
+        pack_names(shift, std::byte{0}, packed);
+        pack_names(shift, std::byte{0xff}, flipped);
+        for (std::size_t i = 0; i < d.size; ++i) {
+            // Not all bytes of a long double are packed.
+            if ((packed[i] ^ flipped[i]) != std::byte{0xff}) return {};
+            from[i] |= static_cast<std::size_t>(packed[i]) << shift;
+        }
     }
     std::vector<Datatype::Run> runs;
     for (const std::size_t at : from) {
