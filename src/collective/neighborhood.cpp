@@ -39,22 +39,27 @@ void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
     for (auto* list : {&n.sources, &n.targets}) std::replace(list->begin(), list->end(), int{MPI_PROC_NULL}, int{Neighborhood::nobody});
 }
 
-// MPI_Graph_create takes edges that one end alone names: the exchange below would wait for ever.
-// Every rank knows the whole graph.
-bool goes_both_ways(MPI_Comm comm) {
-    int ranks = 0, count = 0;
-    mpi().Graphdims_get(comm, &ranks, &count);
-    std::vector<int> ends(static_cast<std::size_t>(ranks)), others(static_cast<std::size_t>(count) + 1);
-    mpi().Graph_get(comm, ranks, count, ends.data(), others.data());
-    std::vector<std::pair<int, int>> there, back;
-    for (int r = 0, i = 0; r < ranks; ++r)
-        for (; i < ends[static_cast<std::size_t>(r)]; ++i) {
-            there.emplace_back(r, others[static_cast<std::size_t>(i)]);
-            back.emplace_back(others[static_cast<std::size_t>(i)], r);
-        }
-    std::sort(there.begin(), there.end());
-    std::sort(back.begin(), back.end());
-    return there == back;
+// MPI_Graph_create takes edges that one end alone names, and Open MPI 5.0.11's MPI_Comm_create_group hands
+// the graph on to fewer ranks: the exchange below would wait for ever.  The same on all ranks.
+bool is_known_at_both_ends(MPI_Comm comm, const Neighborhood& n) {
+    int size = 0;
+    mpi().Comm_size(comm, &size);
+    struct Edges {
+        int to = 0, from = 0;
+    };
+    std::vector<Edges> own(static_cast<std::size_t>(size)), theirs(static_cast<std::size_t>(size));
+    int fits = 1, all_fit = 0;
+    const auto count = [&](const std::vector<int>& ranks, int Edges::*which) {
+        for (const int r : ranks)
+            if (r >= 0 && r < size) ++(own[static_cast<std::size_t>(r)].*which);
+            else if (r != Neighborhood::nobody) fits = 0;
+    };
+    count(n.targets, &Edges::to);
+    count(n.sources, &Edges::from);
+    mpi().Alltoall(own.data(), 2, MPI_INT, theirs.data(), 2, MPI_INT, comm);
+    for (std::size_t r = 0; r < own.size(); ++r) fits &= own[r].to == theirs[r].from && own[r].from == theirs[r].to;
+    mpi().Allreduce(&fits, &all_fit, 1, MPI_INT, MPI_MIN, comm);
+    return all_fit != 0;
 }
 
 // Of each of this rank's sources: at which place its owner has what comes from there.
@@ -80,9 +85,9 @@ std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
     int topology = MPI_UNDEFINED;
     mpi().Topo_test(comm, &topology);
     if (topology == MPI_UNDEFINED) return nullptr;
-    if (topology == MPI_GRAPH && !goes_both_ways(comm)) return nullptr;
     auto n = std::make_shared<Neighborhood>();
     find_neighbours(comm, rank, topology, *n);
+    if (!is_known_at_both_ends(comm, *n)) return nullptr;
     const std::vector<int> theirs = places_at_sources(comm, *n);
 
     for (std::size_t i = 0; i < n->targets.size(); ++i)

@@ -252,6 +252,30 @@ static void test_directed(const struct scope *world, int seed) {
     test_topology(&t);
 }
 
+// Open MPI 5.0.11 hands a graph on to a communicator of fewer ranks, which it does not fit.
+static void test_part_of_a_graph(const struct scope *world) {
+    int all[MAX_RANKS], last = world->size - 1;
+    MPI_Comm graph, part;
+    MPI_Group everybody, others;
+    for (int i = 0; i < world->size; ++i) all[i] = i;
+    must(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, world->size, all, all, world->size, all, all,
+                                        MPI_INFO_NULL, 0, &graph), "MPI_Dist_graph_create_adjacent");
+    must(MPI_Comm_group(graph, &everybody), "MPI_Comm_group");
+    must(MPI_Group_excl(everybody, 1, &last, &others), "MPI_Group_excl");
+    if (world->rank < last) {
+        must(MPI_Comm_create_group(graph, others, 7, &part), "MPI_Comm_create_group");
+        for (int call = 0; call < 4; ++call) {
+            int sum = -1, own = world->rank + call;
+            const int code = MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, part);
+            check(code == MPI_SUCCESS && sum == last * (last - 1) / 2 + last * call, "allreduce", "on a part of a graph: %d", sum);
+        }
+        must(MPI_Comm_free(&part), "MPI_Comm_free");
+    }
+    MPI_Group_free(&everybody);
+    MPI_Group_free(&others);
+    must(MPI_Comm_free(&graph), "MPI_Comm_free");
+}
+
 void test_neighbors(const struct scope *world) {
     if (huge) return;
     make();
@@ -263,5 +287,6 @@ void test_neighbors(const struct scope *world) {
     test_grid("thin torus", 3, (int[]){1, world->size, 1}, (int[]){1, 1, 1});
     test_star(world);
     for (int seed = 1; seed <= (quick ? 2 : 4); ++seed) test_directed(world, seed);
+    test_part_of_a_graph(world);
     for (int i = 1; i < LAYOUTS; ++i) MPI_Type_free(&layouts[i].type);
 }
