@@ -6,7 +6,8 @@
 
 From the seed come the program, the number of ranks, Fanlight's settings and its rules.  What each
 rank finds in its buffers after each call must be the same.  A program on which the MPI library
-alone fails is passed over, and one where another MPI library alone comes to Fanlight's results.
+alone fails is passed over, and one where it comes to another result in each run, or another MPI
+library alone to Fanlight's.
 """
 
 import argparse
@@ -72,6 +73,12 @@ class Outcome:
         return f"{self.result}\n{'' if self.ended else ends}"
 
 
+def differences(alone, served):
+    """Of the ranks' lines: rank, number of the line, and the two."""
+    return [(rank, k, *lines) for rank, both in enumerate(zip(alone, served))
+            for k, lines in enumerate(itertools.zip_longest(*both)) if lines[0] != lines[1]]
+
+
 class Case:
     def __init__(self, mpi, seed, ranks=None):
         self.mpi, self.seed = mpi, seed
@@ -109,16 +116,21 @@ class Case:
             self.served, self.passed_on = report.calls(), report.calls(by="mpi")
         if not served.ended:
             return f"with Fanlight it {'hangs' if served.result.hung else 'fails'}\n{served}"
-        wrong = [(i, k) for i in range(self.ranks) for k, line in enumerate(alone.ranks[i]) if line != served.ranks[i][k]]
-        if wrong and all(self.another_agrees(served, action) for action in range(first, last + 1) if alone.of(action) != served.of(action)):
-            self.alone_is_wrong = True
-            wrong = []
-        return "\n".join(f"rank {i}\n  alone         {alone.ranks[i][k]}\n  with Fanlight {served.ranks[i][k]}"
-                         for i, k in wrong[:4]) + f"\n{served.result.command}" if wrong else ""
+        wrong = [action for action in range(first, last + 1) if alone.of(action) != served.of(action)]
+        if all(self.another_agrees(alone, served, action) for action in wrong):
+            self.alone_is_wrong = bool(wrong)
+            return ""
+        lines = [f"action {action}, rank {i}\n  alone         {theirs}\n  with Fanlight {ours}" for action in wrong
+                 for i, k, theirs, ours in differences(alone.of(action), served.of(action))]
+        return "\n".join(lines[:4]) + f"\n{served.result.command}"
 
-    def another_agrees(self, served, action):
-        others = [mpi for mpi in (running.MPICH, running.OPENMPI) if mpi is not self.mpi and mpi.available]
-        return any(self.run(False, action, action, 15, mpi).of(action) == served.of(action) for mpi in others)
+    def another_agrees(self, alone, served, action):
+        """Whether each line that differs is another MPI library's as well, or not always the same."""
+        others = [self.run(False, action, action, 15, mpi).of(action)
+                  for mpi in (self.mpi, self.mpi, running.MPICH, running.OPENMPI, running.IMPI) if mpi.available]
+        return all(any(lines[rank][k:k + 1] not in ([], [theirs]) if own else lines[rank][k:k + 1] == [ours]
+                       for own, lines in zip([True, True, False, False, False], others))
+                   for rank, k, theirs, ours in differences(alone.of(action), served.of(action)))
 
     def narrowed(self):
         """The shortest range of actions, found by halving, that still fails."""
