@@ -410,6 +410,7 @@ std::vector<Pieces> pieces_of(const Problem& p, std::size_t piece_bytes) {
     firsts.erase(std::ranges::unique(firsts).begin(), firsts.end());
     std::vector<Pieces> pieces;  // the last of `firsts` is behind the end
     for (std::size_t i = 0; i + 1 < firsts.size(); ++i) pieces.push_back({firsts[i], firsts[i + 1] - firsts[i]});
+    if (pieces.empty()) pieces.push_back({0, 1});
     return pieces;
 }
 

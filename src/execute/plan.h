@@ -111,7 +111,7 @@ public:
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);
-// Pieces in a row that have the same schedule; all of a problem.
+// Pieces in a row that have the same schedule; all of a problem, of nothing one.
 struct Pieces {
     std::size_t first, number;
 };

@@ -107,10 +107,11 @@ TEST_P(Bound, TheCatalogue) {
 // Many levels take many offers: what has no room for them is refused.
 TEST_P(Bound, ManyLevels) {
     std::size_t refused = 0;
-    for_each_algorithm({16}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+    for_each_algorithm({16, 32}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
         if (!algorithm.levels) return;
-        for (const char* levels : {"2x2x4", "2x2x2x2"})
+        for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2"})
             for (Problem problem : problems(algorithm, size, {3, 2500})) {
+                if (problem.root > 1 || Topology::places(levels) != size) continue;
                 problem.topology = Topology::from(levels, size);
                 const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
                 if (plans.empty()) {

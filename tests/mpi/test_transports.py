@@ -139,7 +139,7 @@ def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_o
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_levels_in_one_node(mpi, topology, fanlight_only):
     operations = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
-                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
+                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoall")
     result = run(mpi, 4, "every_algorithm 1", {"TOPOLOGY": topology, "VERBOSE": 1,
                                                "ALGORITHM": ",".join(f"{o}:by-levels" for o in operations)}).must_be_ok()
     said = topology.removeprefix("1x").strip("()")
