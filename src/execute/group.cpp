@@ -87,6 +87,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
+    // Levels may make more offers than there is room for.
     if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
     const std::size_t room = room_for_staging();
     const auto needs = [&](std::size_t bytes) {
@@ -105,15 +106,10 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     };
     const auto fits = [&](const Needs& n, std::size_t message) {
         return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts &&
-               n.scratch <= room_for_scratch();
+               n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
     };
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
     const Needs whole = needs(length);
-    if (whole.offers > SharedLanes::offers_per_operation)
-        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(whole.offers) + " offers in one operation on " + std::to_string(size_) +
-                                    " ranks of " + std::to_string(problem.topology.levels()) + " levels; there is room for " +
-                                    std::to_string(SharedLanes::offers_per_operation));
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
@@ -125,6 +121,10 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
+    if (whole.offers > SharedLanes::offers_per_operation)
+        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
+                                    std::to_string(whole.offers) + " offers in one operation; there is room for " +
+                                    std::to_string(SharedLanes::offers_per_operation));
     throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
                                 " would have to stage a whole buffer of all ranks' blocks, " +
                                 std::to_string(total_bytes(problem)) + " bytes; there is room for " +

@@ -231,11 +231,11 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce-scatter pairwise", {all_pairs, all_pairs, others}},
     // Blocks of different lengths are not one message until they are packed, after the first step.
     {"reduce-scatter recursive-halving", {[](N p) { return p == 1 ? 0 : p * (p / 2 + floor2(p) - 1); }, all_pairs, nullptr}},
-    {"alltoall by-levels", {all_pairs, all_pairs, one, unit}},
+    {"alltoall by-levels", {all_pairs, all_pairs, others}},
     // Domains of one size: half of the ranks inside, one rank of the other domain.
     {"alltoall by-levels", {[](N p) { return p % 2 || p == 2 ? all_pairs(p) : p * (p / 2); },
                             [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p * (p - 2 + p / 2); },
-                            [](N p) { return p % 2 || p == 2 ? one(p) : 2; }, nullptr, {}, "2x*"}},
+                            [](N p) { return p % 2 || p == 2 ? others(p) : 2; }, nullptr, {}, "2x*"}},
     {"alltoallv all-write-all", {all_pairs, all_pairs, one, unit}},
     {"alltoallv pairwise", {all_pairs, all_pairs, others}},
     // On a ring: a message to each side.

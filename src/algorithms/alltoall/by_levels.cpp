@@ -12,72 +12,59 @@
 // Source: Bruck et al. 1997 (radix r), its digits the machine's.  Where a level's domains differ in size,
 // their ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one domain.
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "algorithms/declarations.h"
-#include "schedule/composer.h"
+#include "algorithms/levels.h"
 
 namespace fanlight::alltoall_algorithms {
 
-namespace {
-
-// Of the digits, the outermost first.
-std::vector<int> radices_of(const Problem& problem) {
-    const Topology topology = problem.topology.simplified();
-    std::vector<int> radices;
-    int left = problem.size;
-    const bool touching = problem.stride == 0 || problem.stride == problem.bytes;
-    const bool regular = touching && std::ranges::all_of(topology.all(), [](const Domains& d) { return d.even() && d.blocked(); });
-    for (int level = 0; regular && level < topology.levels(); ++level) {
-        const int inside = static_cast<int>(topology.level(level).members(0).size());
-        radices.push_back(left / inside);
-        left = inside;
-    }
-    radices.push_back(left);
-    return radices;
-}
-
-}  // namespace
-
 Schedule by_levels(const Problem& problem) {
-    const std::vector<int> radices = radices_of(problem);
+    Levels levels(problem);
+    std::vector<int> radices;  // of the digits, the outermost first
+    for (std::size_t s = levels.stages().size(); s-- > 0;) {
+        const Levels::Groups& groups = levels.stages()[s];
+        const std::size_t radix = groups[0].ranks.size();
+        if (std::ranges::any_of(groups, [&](const Levels::Group& g) { return g.ranks.size() != radix; })) return pairwise(problem);
+        radices.push_back(static_cast<int>(radix));
+    }
     const std::size_t digits = radices.size(), length = problem.bytes;
-    if (digits == 1) return all_write_all(problem);
-    Composer c(problem);
+    if (digits == 1) return pairwise(problem);
     Address blocks = input();
     // Blocks are in the order of their digits; `order` says which digit counts most, and so on.
     std::vector<std::size_t> order(digits);
-    for (std::size_t d = 0; d < digits; ++d) order[d] = d;
+    std::iota(order.begin(), order.end(), 0);
     std::vector<int> weight(digits, 1);  // of a digit in a rank's number
     for (std::size_t d = digits - 1; d-- > 0;) weight[d] = weight[d + 1] * radices[d + 1];
 
     for (std::size_t digit = digits; digit-- > 0;) {
-        // The digit comes to the front: the blocks before it move from `outer` to `inner`.
+        // The digit comes to the front of `outer` values of those before it; `inner` blocks stay together.
         const auto at = std::ranges::find(order, digit);
         int inner = 1, outer = 1;
         for (auto d = order.begin(); d != order.end(); ++d) (d < at ? outer : inner) *= radices[*d];
         inner /= radices[digit];
         std::rotate(order.begin(), at, at + 1);
-        const Address packed = c.reserve(length * static_cast<std::size_t>(problem.size));
+        const Address packed = levels.reserve(length * static_cast<std::size_t>(problem.size));
         const auto run = static_cast<std::size_t>(inner) * length;
         for (int value = 0; value < radices[digit]; ++value)
             for (int o = 0; o < outer; ++o)
-                c.copy(blocks + static_cast<std::size_t>(o * radices[digit] + value) * run,
-                       packed + static_cast<std::size_t>(value * outer + o) * run, run);
+                levels.copy(blocks + static_cast<std::size_t>(o * radices[digit] + value) * run,
+                            packed + static_cast<std::size_t>(value * outer + o) * run, run);
 
-        std::vector<Composer::Group> groups;
+        Levels::Groups groups;
         for (int r = 0; r < problem.size; ++r) {
             if (r / weight[digit] % radices[digit] != 0) continue;
-            Composer::Group& group = groups.emplace_back();
+            Levels::Group& group = groups.emplace_back();
             for (int value = 0; value < radices[digit]; ++value) group.ranks.push_back(r + value * weight[digit]);
         }
         Problem part;
         part.operation = Operation::alltoall;
         part.bytes = length * static_cast<std::size_t>(problem.size / radices[digit]);
-        blocks = digit == 0 ? output() : c.reserve(length * static_cast<std::size_t>(problem.size));
-        c.add(all_write_all, part, groups, Composer::everywhere(packed, blocks));
+        blocks = digit == 0 ? output() : levels.reserve(length * static_cast<std::size_t>(problem.size));
+        levels.add(all_write_all, part, groups, Levels::everywhere(packed, blocks));
     }
-    return c.finish();
+    return levels.finish();
 }
 
 }  // namespace fanlight::alltoall_algorithms
