@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <tuple>
 
 #include "collective/hooks.h"
@@ -93,6 +94,29 @@ SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sha
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 
+namespace {
+
+Segment unshared(std::size_t bytes) {
+    std::error_code error;
+    Segment made = Segment::unshared(bytes, error);
+    if (!made) throw std::system_error(error, "a group's memory");
+    return made;
+}
+
+Domains each_by_itself(int ranks) {
+    std::vector<int> domains(static_cast<std::size_t>(ranks));
+    std::iota(domains.begin(), domains.end(), 0);
+    return Domains(domains);
+}
+
+}  // namespace
+
+LoneGroup::LoneGroup(std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
+    : memory(unshared(Group::segment_bytes(1, SharedLanes::Room::one))),
+      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedLanes::Room::one) {
+    group.reach_by(std::move(remote));
+}
+
 Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
                  bool oversubscribed, bool single_copy)
     : comm_(comm),
@@ -102,11 +126,10 @@ Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> 
       sharing_(sharing),
       oversubscribed_(oversubscribed),
       single_copy_(single_copy),
-      all_ranks_(static_cast<std::size_t>(map_.ranks())),
+      apart_(each_by_itself(map_.ranks())),
       rank(rank_),
       size(map_.ranks()),
       last_(operation_count()) {
-    std::iota(all_ranks_.begin(), all_ranks_.end(), 0);
     decide_by(rules());
 }
 
@@ -119,13 +142,15 @@ void Serving::decide_by(std::shared_ptr<const Selector> selector) {
 
 Serving::~Serving() = default;
 
-RemoteGroup& Serving::remote(Transport transport) {
-    std::unique_ptr<RemoteGroup>& group = remotes_[transport];
-    if (!group)
-        group = std::make_unique<RemoteGroup>(
-            transport, transport == Transport::message ? make_message_transport(comm_) : make_window_transport(comm_, transport),
-            sharing_.ranks, waiting_hooks(), sharing_.cores);
-    return *group;
+Group& Serving::alone(Transport transport) {
+    std::unique_ptr<LoneGroup>& alone = alone_[transport];
+    if (!alone) {
+        const std::shared_ptr<RemoteTransport> remote =
+            transport == Transport::message ? make_message_transport(comm_) : make_window_transport(comm_, transport);
+        alone = std::make_unique<LoneGroup>(remote, sharing_);
+        if (shared_ && transport == Transport::message) shared_->group.reach_by(remote);
+    }
+    return alone->group;
 }
 
 const Decision& Serving::decide(Kind&& kind) {
@@ -183,7 +208,7 @@ const Decision* Serving::relengthed(const std::vector<std::size_t>& blocks) {
 }
 
 void Serving::keep_for_any_lengths(const Recent& made) {
-    if (!made.decision.algorithm || made.decision.remote) return;
+    if (!made.decision.algorithm || made.decision.across) return;
     AnyLengths& any = now_->any_lengths;
     if (any.to > 0 && made.decision.bytes >= any.from && made.decision.bytes <= any.to) return;  // it is there
     forget_last_calls(any.decision);
@@ -246,7 +271,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     const Situation situation = this->situation(kind, problem);
 
     decision.algorithm = nullptr;
-    decision.remote = nullptr;
+    decision.across = nullptr;
     decision.composition.reset();
     decision.any.reset();
     decision.reason = Reason::none;
@@ -279,21 +304,27 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     decision.parameters = problem.parameters = choice.parameters;
     decision.transport = transport;
-    const bool lanes = choice.lanes && !choice.flat && transport == Transport::message;
-    const bool composed = lanes || (situation.composed && !choice.flat);
+    const bool lanes = choice.lanes && !choice.flat && !choice.algorithm->levels && transport == Transport::message;
+    const bool composed = lanes || (situation.composed && !choice.flat && !choice.algorithm->levels);
+    const bool mixed = map_.count() > 1 && transport == Transport::message && !composed && !lengths_are_unknown;
     try {
-        if (transport != Transport::shared) decision.remote = &remote(transport);
-        if (composed)
+        if (transport != Transport::shared) decision.across = &alone(transport);
+        const Reach apart{.nodes = &apart_, .transport = transport};
+        if (composed) {
             decision.composition = std::make_unique<Composition>(
-                lanes ? Composition::By::lanes : Composition::By::representatives, *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.remote,
-                [this](const Problem& p) { return plan_in_node(p); });
-        else if (decision.remote && !lengths_are_unknown)
-            decision.remote_plan = decision.remote->plan(*choice.algorithm, problem, all_ranks_);
+                lanes ? Composition::By::lanes : Composition::By::representatives, *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.across,
+                apart, [this](const Problem& p) { return plan_in_node(p); });
+        } else if (mixed) {
+            if (shared_) decision.across = &shared_->group;
+            decision.across->plan(*choice.algorithm, problem, decision.plan,
+                                  {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_});
+        } else if (decision.across && !lengths_are_unknown)
+            decision.across->plan(*choice.algorithm, problem, decision.plan, apart);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
         else if (kind.operation == Operation::allgatherv_any)
             decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
-        else if (!decision.remote)
+        else if (!decision.across)
             check_room(*choice.algorithm, neighbors);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
@@ -304,7 +335,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     verbose([&] {
         return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " +
                std::string(choice.algorithm->name) +
-               (decision.remote ? (lanes ? " in lanes over " : composed ? " between the nodes over " : " over ") + std::string(to_string(transport)) : "") +
+               (decision.across ? (lanes ? " in lanes over " : composed ? " between the nodes over " : mixed ? " in shared memory and over " : " over ") + std::string(to_string(transport)) : "") +
                " by " + std::string(choice.rule);
     }, rank);
 }
@@ -363,8 +394,8 @@ const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
 }
 
 void Serving::run_whole(const Decision& d, const Problem& problem, const void* input, void* output) {
-    if (!d.remote) return shared_->group.run_whole(*d.algorithm, problem, input, output);
-    d.remote->run(d.remote->plan(*d.algorithm, problem, all_ranks_), input, output, nullptr);
+    if (!d.across) return shared_->group.run_whole(*d.algorithm, problem, input, output);
+    d.across->run(d.across->plan(*d.algorithm, problem, {.nodes = &apart_, .transport = d.transport}), input, output, nullptr);
 }
 
 }  // namespace fanlight

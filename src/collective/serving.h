@@ -15,7 +15,6 @@
 #include "collective/workspace.h"
 #include "execute/composition.h"
 #include "execute/group.h"
-#include "execute/remote.h"
 #include "execute/unknown_lengths.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
@@ -29,9 +28,8 @@ struct Decision {
     const Algorithm* algorithm = nullptr;  // null: the MPI library
     Parameters parameters;
     Transport transport = Transport::shared;  // on several nodes: between them
-    Plan plan;                             // in shared memory; empty where lengths are not known
-    RemoteGroup* remote = nullptr;         // runs it, where it is not in shared memory
-    RemotePlan remote_plan;
+    Plan plan;                             // empty where lengths are not known
+    Group* across = nullptr;               // runs it, where not all ranks share memory
     std::unique_ptr<Composition> composition;
     std::unique_ptr<UnknownLengths> any;   // allgatherv_any
     std::size_t bytes = 0;
@@ -89,6 +87,13 @@ public:
     Group group;
 };
 
+// Of this rank alone, which messages or windows connect with all others.
+struct LoneGroup {
+    LoneGroup(std::shared_ptr<RemoteTransport>, const Sharing&);
+    Segment memory;
+    Group group;
+};
+
 class Serving {
 public:
     // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
@@ -112,9 +117,9 @@ public:
     const Decision& decide_blindly(Operation, int root = 0);
 
     void run(const Decision& d, const void* input, void* output, const Combiner* combiner) {
-        if (!d.remote) [[likely]] shared_->group.run(d.plan, input, output, combiner);
+        if (!d.across) [[likely]] shared_->group.run(d.plan, input, output, combiner);
         else if (d.composition) d.composition->run(input, output, combiner);
-        else d.remote->run(d.remote_plan, input, output, combiner);
+        else d.across->run(d.plan, input, output, combiner);
     }
     // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
     void run_whole(const Decision&, const Problem&, const void* input, void* output);
@@ -141,7 +146,7 @@ private:
     const std::unique_ptr<SharedGroup> shared_;
     const Sharing sharing_;
     const bool oversubscribed_, single_copy_;
-    std::vector<int> all_ranks_;
+    const Domains apart_;  // each rank by itself
 
 public:
     Workspace workspace;
@@ -181,9 +186,9 @@ private:
         Plan plan;
     };
     Plan plan_in_node(const Problem&) const;
-    RemoteGroup& remote(Transport);
+    Group& alone(Transport);
 
-    std::map<Transport, std::unique_ptr<RemoteGroup>> remotes_;  // made when first needed
+    std::map<Transport, std::unique_ptr<LoneGroup>> alone_;  // made when first needed
     // Also of those before: a program may choose for every call anew, and their plans may be in use.
     std::map<std::shared_ptr<const Selector>, Decisions> decisions_;
     std::shared_ptr<const Selector> selector_;

@@ -29,8 +29,8 @@ bool composes(const Problem& p, const Domains& map) {
 }
 
 Composition::Composition(By by, const Algorithm& algorithm, const Problem& problem, const Domains& map, Group* node,
-                         RemoteGroup& remote, const NodePlan& node_plan)
-    : algorithm_(algorithm), whole_(problem), map_(map), node_(node), remote_(remote), node_plan_(node_plan) {
+                         Group& across, const Reach& reach, const NodePlan& node_plan)
+    : algorithm_(algorithm), whole_(problem), map_(map), node_(node), across_(across), reach_(reach), node_plan_(node_plan) {
     if (by == By::lanes) in_lanes();
     else by_representatives();
     scratch_.resize(scratch_bytes_);
@@ -220,7 +220,8 @@ void Composition::between(Problem p, Address from, Address to) {
     p.rank = represents() ? here() : -1;
     p.size = map_.count();
     p.root = has_root(p.operation) ? map_.of(whole_.root) : 0;
-    phases_.push_back({remote_.plan(*algorithm, p, members_), from, to});
+    reach_.members = members_;
+    phases_.push_back({across_.plan(*algorithm, p, reach_), from, to, true});
 }
 
 void Composition::together() {
@@ -260,16 +261,13 @@ void Composition::run(const void* input, void* output, const Combiner* combiner)
         std::byte* const from = at(phase->from);
         std::byte* const to = at(phase->to);
         if (const auto* plan = std::get_if<Plan>(&phase->what)) {
-            node_->run(*plan, from, to, combiner);
-        } else if (const auto* remote = std::get_if<RemotePlan>(&phase->what)) {
             if (!phase->with_next) {
-                remote_.run(*remote, from, to, combiner);
+                (phase->between ? across_ : *node_).run(*plan, from, to, combiner);
                 continue;
             }
             ++phase;
-            remote_.run(*remote, from, to, combiner, [&] {
-                node_->run(std::get<Plan>(phase->what), at(phase->from), at(phase->to), combiner);
-            });
+            const Group::Meanwhile meanwhile = [&] { node_->run(std::get<Plan>(phase->what), at(phase->from), at(phase->to), combiner); };
+            across_.run(*plan, from, to, combiner, &meanwhile);
         } else if (const auto* combination = std::get_if<Combination>(&phase->what)) {
             combiner->apply(from, at(combination->right), to, combination->bytes, combiner->context);
         } else {

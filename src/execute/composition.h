@@ -45,7 +45,7 @@
 #include <vector>
 
 #include "execute/group.h"
-#include "execute/remote.h"
+#include "execute/reach.h"
 #include "schedule/topology.h"
 
 namespace fanlight {
@@ -65,11 +65,11 @@ public:
     using NodePlan = std::function<Plan(const Problem&)>;
 
     // `algorithm` runs between the nodes (for allgather and gather of uneven nodes its namesake
-    // of the v form).  `remote` must outlive this; lanes need one of messages: windows are all
-    // ranks' together, and the lanes' parts may differ.  All ranks; throws std::invalid_argument
-    // on all alike.  `node` is null where this rank is alone on its node.
+    // of the v form), in the group `across`, of this rank alone, which must outlive this and is `reach`ed by the
+    // others; lanes need messages: windows are all ranks' together, and the lanes' parts may differ.  All
+    // ranks; throws std::invalid_argument on all alike.  `node` is null where this rank is alone on its node.
     enum class By { representatives, lanes };
-    Composition(By, const Algorithm& algorithm, const Problem&, const Domains&, Group* node, RemoteGroup& remote,
+    Composition(By, const Algorithm& algorithm, const Problem&, const Domains&, Group* node, Group& across, const Reach& reach,
                 const NodePlan&);
 
     void run(const void* input, void* output, const Combiner*);
@@ -83,8 +83,9 @@ private:
         Address right;
     };
     struct Phase {
-        std::variant<Plan, RemotePlan, Copies, Combination> what;
+        std::variant<Plan, Copies, Combination> what;
         Address from, to;
+        bool between = false;    // a plan: between the nodes
         bool with_next = false;  // the next one is done while this one's messages are under way
     };
 
@@ -129,7 +130,8 @@ private:
     const Problem whole_;
     const Domains& map_;
     Group* const node_;
-    RemoteGroup& remote_;
+    Group& across_;
+    Reach reach_;
     const NodePlan& node_plan_;
     std::vector<int> members_;           // between the nodes: of each one, the representative or this lane's
     std::vector<std::size_t> place_;     // of each rank's block in the order of the nodes

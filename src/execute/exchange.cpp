@@ -131,92 +131,78 @@ std::uint32_t find_epochs(Sides& sides, int size) {
     return epoch - 1;
 }
 
+// Of one rank, to and from those that are not near.
 class Translator {
 public:
-    Translator(const Problem& problem, std::span<const int> members, Sides& sides, Need need, Exchange& result)
-        : me_(problem.rank), members_(members), need_(need), sides_(sides), own_(sides[problem.rank]), result_(result) {}
+    Translator(const Problem& problem, const Reach& reach, Sides& sides, Exchange& result)
+        : me_(problem.rank), reach_(reach), sides_(sides), own_(sides[problem.rank]), result_(result) {}
 
     void run() {
-        result_.scratch_bytes = own_.schedule.scratch_bytes;
-        for (std::size_t i = 0; i < own_.schedule.rounds(); ++i) {
-            const auto round = own_.schedule.round(i);
-            std::size_t incoming = 0;
-            for (const Step& s : round)
-                if (s.kind == StepKind::arrive || s.kind == StepKind::get) receive(s, incoming);
-            for (const Step& s : round) {
-                if (s.kind == StepKind::put) put(s);
-                if (s.kind == StepKind::offer) offer(s);
-            }
-            for (const Step& s : round)
-                if (s.kind == StepKind::copy || s.kind == StepKind::combine)
-                    result_.steps.push_back({.kind = s.kind == StepKind::copy ? Transfer::Kind::copy : Transfer::Kind::combine,
-                                             .order = s.order, .message = {}, .from = s.from, .to = s.to, .bytes = s.bytes});
-            result_.incoming_bytes = std::max(result_.incoming_bytes, incoming);
-            result_.rounds.push_back({static_cast<std::uint32_t>(result_.steps.size()),
-                                      own_.round_epochs.empty() ? 0 : own_.round_epochs[i]});
+        result_.round_epochs = own_.round_epochs;
+        std::size_t received = 0;
+        for (std::uint32_t i = 0; i < own_.schedule.steps.size(); ++i) {
+            const Step& s = own_.schedule.steps[i];
+            if (s.kind == StepKind::put) put(i, s);
+            else if (s.kind == StepKind::offer) offer(i, s);
+            else if (s.kind == StepKind::arrive || s.kind == StepKind::get) receive(s, own_.receives[received++]);
         }
     }
 
 private:
-    RemoteMessage message(int peer, const Receive& r, std::size_t bytes, std::size_t slot) const {
-        return {.peer = members_[static_cast<std::size_t>(peer)], .offered = r.get, .number = r.number,
-                .bytes = bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
+    RemoteMessage message(int peer, const Receive& r, std::size_t slot) const {
+        return {.peer = reach_.rank_of(peer), .offered = r.get, .number = r.number,
+                .bytes = r.step->bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
     }
     static std::size_t slot_in_offer(const Side& owner, const Receive& r) {
         const Step& offer = *owner.offers[r.which];
         return owner.offer_slots[r.which] + (r.step->bytes ? r.step->from.offset - offer.from.offset : 0);
     }
 
-    void receive(const Step& s, std::size_t& incoming) {
-        const Receive& r = own_.receives[received_++];
+    void receive(const Step& s, const Receive& r) {
+        if (reach_.near(me_, s.peer)) return;
         std::size_t slot = 0;
-        if (need_ != Need::numbers) slot = r.get ? slot_in_offer(sides_[s.peer], r) : own_.put_slots[r.flag];
-        Transfer& t = result_.steps.emplace_back(Transfer{.kind = Transfer::Kind::receive, .order = s.order,
-            .message = message(s.peer, r, s.bytes, slot), .from = {}, .to = s.to, .bytes = s.bytes});
-        if (s.order == Order::overwrite) return;
-        t.incoming = incoming;
-        incoming += lines(s.bytes);
+        if (reach_.transport != Transport::message) slot = r.get ? slot_in_offer(sides_[s.peer], r) : own_.put_slots[r.flag];
+        result_.receives.push_back(message(s.peer, r, slot));
     }
-    void send(int peer, const Receive& r, Address from, std::size_t slot) {
-        result_.steps.push_back({.kind = Transfer::Kind::send, .message = message(peer, r, r.step->bytes, slot),
-                                 .from = from, .to = {}, .bytes = r.step->bytes});
-    }
-    void put(const Step& s) {
+    void put(std::uint32_t step, const Step& s) {
+        if (reach_.near(me_, s.peer)) return;
         const std::uint32_t which = puts_[s.peer]++;
         const Side& peer = sides_[s.peer];
         for (const Receive& r : peer.receives)
-            if (!r.get && r.which == which && r.step->peer == me_) return send(s.peer, r, s.from, peer.put_slots[r.flag]);
+            if (!r.get && r.which == which && r.step->peer == me_) {
+                result_.sends.push_back({step, s.from, message(s.peer, r, peer.put_slots[r.flag])});
+                return;
+            }
     }
-    void offer(const Step& s) {
-        for (const int reader : own_.schedule.readers_of(s))
+    void offer(std::uint32_t step, const Step& s) {
+        for (const int reader : own_.schedule.readers_of(s)) {
+            if (reach_.near(me_, reader)) continue;
             for (const Receive& r : sides_[reader].receives)
                 if (r.get && r.step->peer == me_ && r.which == static_cast<std::uint32_t>(s.offer))
-                    send(reader, r, r.step->bytes ? r.step->from : s.from, slot_in_offer(own_, r));
+                    result_.sends.push_back({step, r.step->bytes ? r.step->from : s.from, message(reader, r, slot_in_offer(own_, r))});
+        }
     }
 
     const int me_;
-    const std::span<const int> members_;
-    const Need need_;
+    const Reach& reach_;
     Sides& sides_;
     const Side& own_;
     Exchange& result_;
-    std::size_t received_ = 0;
     std::map<int, std::uint32_t> puts_;
 };
 
 }  // namespace
 
-Exchange exchange(const Algorithm& algorithm, const Problem& problem, std::span<const int> members, Need need) {
+Exchange exchange(const Algorithm& algorithm, const Problem& problem, const Reach& reach) {
     Exchange result;
-    result.element = problem.element;
     Sides sides(algorithm, problem);
-    if (need != Need::numbers)
+    if (reach.transport != Transport::message)
         for (int r = 0; r < problem.size; ++r) {
             result.area_bytes = std::max(result.area_bytes, sides[r].area);
             result.flags = std::max(result.flags, static_cast<std::uint32_t>(sides[r].receives.size()));
         }
-    if (need == Need::fences) result.epochs = find_epochs(sides, problem.size);
-    if (problem.rank >= 0) Translator(problem, members, sides, need, result).run();
+    if (reach.transport == Transport::rma_fence) result.epochs = find_epochs(sides, problem.size);
+    if (problem.rank >= 0) Translator(problem, reach, sides, result).run();
     return result;
 }
 

@@ -73,15 +73,18 @@ std::size_t staging_bound(const Problem& p) {
 
 }  // namespace
 
-std::size_t Group::room_for_staging() const {
-    return lanes_.staging_bytes() * (oversubscribed() ? lanes_.areas() : 1);
-}
-
 // What it returns is the same on all ranks: it depends on all of them.
-Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const {
+Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const BindOptions& options) const {
     const std::size_t length = length_of(problem);
-    const std::size_t all_staged = single_copy_ ? std::min(lanes_.staging_bytes(), options_.single_copy_from) : lanes_.staging_bytes();
-    std::size_t longest = default_piece(problem.operation, length, oversubscribed());
+    const Reach& reach = options.reach;
+    if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
+    // Of several nodes the largest has the least room for each rank, and the smallest needs the most.
+    const auto [smallest, largest] = reach.nodes ? reach.nodes->sizes() : std::pair(size_, size_);
+    const SharedLanes lanes = reach.nodes ? SharedLanes(nullptr, smallest) : lanes_;
+    const std::size_t area = std::min(lanes.staging_bytes(), reach.nodes ? SharedLanes(nullptr, largest).staging_bytes() : SIZE_MAX);
+    const bool oversubscribed = reach.nodes ? reach.oversubscribed : this->oversubscribed();
+    const std::size_t all_staged = options.single_copy ? std::min(area, options.single_copy_from) : area;
+    std::size_t longest = default_piece(problem.operation, length, oversubscribed);
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
@@ -89,18 +92,18 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
     // Levels may make more offers than there is room for.
     if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
-    const std::size_t room = room_for_staging();
+    const std::size_t room = area * (oversubscribed ? lanes.areas() : 1);
     const auto needs = [&](std::size_t bytes) {
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            for (p.rank = 0; p.rank < size_; ++p.rank) {
-                const Needs n = needs_of(algorithm.schedule(p), lanes_, options_);
+            for (p.rank = 0; p.rank < p.size; ++p.rank) {
+                const Needs n = needs_of(algorithm.schedule(p), p.rank, lanes, options);
                 most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
                         std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
             }
             // Shorter ones need less, but for what is staged because it is too short to be copied once.
-            if (!single_copy_) break;
+            if (!options.single_copy) break;
         }
         return most;
     };
@@ -108,7 +111,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
         return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts &&
                n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
     };
-    const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > lanes_.staging_bytes()}; };
+    const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
     const Needs whole = needs(length);
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
@@ -132,9 +135,30 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem) const 
                                 " (it serves longer ones where single copy is allowed)");
 }
 
+// Messages may be of any length; windows have room for so much.
+std::size_t Group::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
+    const std::size_t length = length_of(problem);
+    const RemoteRoom room = remote_->room();
+    if (room.bytes == 0 || length == 0) return length;
+    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
+    for (std::size_t bytes = length;; bytes = (bytes / 2 + unit - 1) / unit * unit) {
+        Problem p = piece_of(problem, bytes, 0);
+        p.rank = -1;
+        const Exchange needs = exchange(algorithm, p, reach);
+        if (needs.area_bytes <= room.bytes && needs.flags <= room.flags) return bytes;
+        if (bytes <= unit || needs.flags > room.flags) break;
+    }
+    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
+                                " needs more than the windows' " + std::to_string(room.bytes) + " bytes and " +
+                                std::to_string(room.flags) + " flags");
+}
+
 void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
     plan.algorithm = &algorithm;
-    plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name).append(")");
+    const Reach& reach = options.reach;
+    plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name);
+    if (reach.nodes) plan.name.append(", ").append(to_string(reach.transport));
+    plan.name.append(")");
     plan.piece_bytes = cut.bytes;
     plan.called = called(problem);
     const bool whole = length_of(problem) <= cut.bytes;
@@ -142,8 +166,13 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     plan.parts.resize(pieces.size());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
-        Schedule schedule = algorithm.schedule(p);
-        bind(schedule, rank_, plan.called, p.element, lanes_, options, plan.parts[i].schedule);
+        Schedule schedule = p.rank < 0 ? Schedule{} : algorithm.schedule(p);
+        if (reach.nodes) {
+            const Exchange messages = exchange(algorithm, p, reach);
+            bind(schedule, p.rank, plan.called, p.element, lanes_, options, plan.parts[i].schedule, &messages);
+        } else {
+            bind(schedule, rank_, plan.called, p.element, lanes_, options, plan.parts[i].schedule);
+        }
         plan.parts[i].schedule.wide = cut.wide;
         plan.parts[i].repeat = pieces[i].number;
         Builder::recycle(std::move(schedule));
@@ -157,7 +186,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
     };
     plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
-    plan.relengths_to = whole ? relengths_to(problem, plan, options) : 0;
+    plan.relengths_to = whole && !reach.nodes ? relengths_to(problem, plan, options) : 0;
     if (plan.relengths_to) plan.moves = first.steps;
 }
 
@@ -172,15 +201,18 @@ std::size_t Group::relengths_to(const Problem& p, const Plan& plan, const BindOp
     return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
 }
 
-void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
+void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
-    plan_pieces(algorithm, problem, cut(algorithm, problem), options_, plan);
+    BindOptions options = options_;
+    options.reach = reach;
+    if (reach.nodes) options.single_copy = reach.single_copy;
+    plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
-Plan Group::plan(const Algorithm& algorithm, const Problem& problem) const {
+Plan Group::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
     Plan result;
-    plan(algorithm, problem, result);
+    plan(algorithm, problem, result, reach);
     return result;
 }
 
@@ -330,13 +362,15 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
     }
 }
 
-void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner, const Meanwhile* meanwhile) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
-    const auto* from = static_cast<const std::byte*>(input);
-    auto* to = static_cast<std::byte*>(output);
+    // A rank that has no part in it may have no buffers.
+    auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            run_once(part.schedule, from, to, combiner, plan);
+            const bool last = &part == &plan.parts.back() && i + 1 == part.repeat;
+            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan,
+                     last ? meanwhile : nullptr);
             from += plan.piece_bytes;
             to += plan.piece_bytes;
         }
@@ -348,11 +382,11 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     std::size_t shift = 0;
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes)
-            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, &buffers, shift);
+            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, nullptr, &buffers, shift);
 }
 
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
-                     const Combiner* combiner, const Plan& plan, const Mapped* mapped, std::size_t shift) {
+                     const Combiner* combiner, const Plan& plan, const Meanwhile* meanwhile, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter_, name};
     if (sequence_ == 0) meet();
@@ -362,7 +396,13 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     std::size_t next = 0;
-    steps(schedule, {sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift}, next, schedule.steps.size(), wait);
+    const Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift};
+    if (meanwhile) [[unlikely]] {
+        int waits_for;
+        steps(schedule, frame, next, schedule.steps.size(), OneLook<true>{waits_for});
+        (*meanwhile)();
+    }
+    steps(schedule, frame, next, schedule.steps.size(), wait);
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);
     if (schedule.has_direct_offers) was_read(schedule, sequence, wait);

@@ -1,4 +1,5 @@
-// A group of processes on one node that run collectives together over a shared segment.
+// A group of processes on one node that run collectives together over a shared segment, with others,
+// of other nodes, that messages or windows reach.
 //
 //   Group group(segment, rank, size, single_copy, hooks);  // every member, then a barrier of MPI's
 //   const Plan plan = group.plan(algorithm, problem);      // once for each kind of call
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -24,6 +26,7 @@
 #include "execute/run.h"
 #include "execute/wait.h"
 #include "schedule/problem.h"
+#include "transport/remote.h"
 #include "transport/shared.h"
 
 namespace fanlight {
@@ -59,13 +62,20 @@ public:
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
     // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
-    Plan plan(const Algorithm&, const Problem&) const;
+    // `reach`: the schedule's ranks are not this group's members, but some of a communicator's, on
+    // several nodes; problem.rank is -1 where this one is none of them.
+    Plan plan(const Algorithm&, const Problem&, const Reach& reach = {}) const;
     // The same, in the memory of a plan that is no longer needed.
-    void plan(const Algorithm&, const Problem&, Plan&) const;
+    void plan(const Algorithm&, const Problem&, Plan&, const Reach& reach = {}) const;
+    // By which those of other nodes are reached; before the first such plan.
+    void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
 
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
-    void run(const Plan&, const void* input, void* output, const Combiner* combiner);
+    // `meanwhile` is done where this member would wait for the first time (of the last piece), and may
+    // not be about this group.
+    using Meanwhile = std::function<void()>;
+    void run(const Plan&, const void* input, void* output, const Combiner* combiner, const Meanwhile* meanwhile = nullptr);
 
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
@@ -129,8 +139,8 @@ private:
         std::size_t bytes;
         bool wide;  // BoundSchedule::wide
     };
-    Cut cut(const Algorithm&, const Problem&) const;
-    std::size_t room_for_staging() const;  // in one operation
+    Cut cut(const Algorithm&, const Problem&, const BindOptions&) const;
+    std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     std::size_t room_for_scratch() const {
         return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
     }
@@ -147,7 +157,7 @@ private:
     std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
     void plan_blindly(const Algorithm&, const Problem&, const Share&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
-                  const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
+                  const Combiner*, const Plan&, const Meanwhile*, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t taken, std::uint64_t called);
     void compare_calls(std::uint64_t taken);
     void meet();
@@ -193,6 +203,7 @@ private:
     bool single_copy_;
     std::span<std::byte> mapped_scratch_;
     SharedLanes lanes_;
+    std::shared_ptr<RemoteTransport> remote_;
     Waiter waiter_;
     BindOptions options_;
     std::uint64_t sequence_ = 0;             // operations that were started

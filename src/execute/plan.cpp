@@ -36,15 +36,20 @@ private:
     std::vector<std::pair<int, std::size_t>> counts_;
 };
 
+bool is_read_near(const Schedule& schedule, int rank, const Step& offer, const Reach& reach) {
+    if (!reach.nodes) return true;
+    return std::ranges::any_of(schedule.readers_of(offer), [&](int reader) { return reach.near(rank, reader); });
+}
+
 // Hands out the staging: as many slots for each channel as it has cells, each as long as the
 // longest message that uses it.  Only the sender needs to know: a reader finds the place in the
 // cell.
 class Staging {
 public:
-    Staging(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options)
+    Staging(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options)
         : depth_(static_cast<std::size_t>(lanes.depth())), offers_(static_cast<std::size_t>(schedule.offers)) {
         for (const Step& s : schedule.steps) {
-            if (s.bit) continue;
+            if (s.bit || (s.kind == StepKind::put && !options.reach.near(rank, s.peer))) continue;
             if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {
                 Slot& slot = slot_of(s.peer);
                 slot.bytes = std::max(slot.bytes, s.bytes);
@@ -58,7 +63,7 @@ public:
         for (const Step& s : schedule.steps)
             if (s.kind == StepKind::offer)
                 offers_[static_cast<std::size_t>(s.offer)] =
-                    place_of(s.bytes, options) == Place::staged ? take(s.bytes, used) : 0;
+                    place_of(s.bytes, options) == Place::staged && is_read_near(schedule, rank, s, options.reach) ? take(s.bytes, used) : 0;
         puts_ = {};
     }
     // The place of the next put to this peer, in the order of the schedule.
@@ -95,14 +100,17 @@ private:
 
 }  // namespace
 
-Needs needs_of(const Schedule& schedule, const SharedLanes& lanes, const BindOptions& options) {
-    const Staging staging(schedule, lanes, options);
-    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes, schedule.offers};
+Needs needs_of(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options) {
+    const Staging staging(schedule, rank, lanes, options);
+    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes, 0};
     for (std::size_t r = 0; r < schedule.rounds(); ++r) {
         Counter puts;
-        for (const Step& s : schedule.round(r))
-            if (s.kind == StepKind::arrive && place_of(s.bytes, options) == Place::direct)
+        for (const Step& s : schedule.round(r)) {
+            if (s.kind == StepKind::arrive && place_of(s.bytes, options) == Place::direct && options.reach.near(rank, s.peer))
                 needs.long_puts = std::max(needs.long_puts, ++puts[s.peer]);
+            if (s.kind == StepKind::offer && is_read_near(schedule, rank, s, options.reach))
+                needs.offers = std::max(needs.offers, s.offer + 1);
+        }
     }
     return needs;
 }
@@ -113,33 +121,34 @@ class Binder {
 public:
     // goes_on: of each step whether it is a part that others follow; null: none is.
     Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound,
-           const std::vector<bool>* goes_on = nullptr)
-        : bound_(bound), schedule_(schedule), goes_on_(goes_on), rank_(rank), called_(called), lanes_(lanes), options_(options), staging_(schedule, lanes, options),
+           const Exchange* exchange, const std::vector<bool>* goes_on = nullptr)
+        : bound_(bound), schedule_(schedule), exchange_(exchange), goes_on_(goes_on), rank_(rank), local_rank_(rank < 0 ? rank : options.reach.local(rank)),
+          called_(called), lanes_(lanes), options_(options), reach_(options.reach), staging_(schedule, rank, lanes, options),
           depth_(static_cast<std::size_t>(lanes.depth())) {
-        if (schedule.offers > SharedLanes::offers_per_operation)
-            throw std::logic_error("a schedule with " + std::to_string(schedule.offers) +
-                                   " offers; the shared transport has cells for " +
-                                   std::to_string(SharedLanes::offers_per_operation));
         const std::size_t room = lanes.areas() * lanes.staging_bytes();
         if (staging_.total() > room)
             throw std::logic_error("a schedule that stages " + std::to_string(staging_.total()) +
                                    " bytes at once; there is room for " +
                                    std::to_string(room));
         for (const Step& s : schedule.steps)
-            if (s.kind == StepKind::arrive && !s.bit) ++arrives_total_[s.peer];
+            if (s.kind == StepKind::arrive && !s.bit && near(s)) ++arrives_total_[s.peer];
     }
 
     void bind() {
         bound_.steps.clear();
-        bound_.readers = schedule_.readers;
+        bound_.messages.clear();
+        bound_.readers.clear();
+        if (!exchange_) bound_.readers = schedule_.readers;
         bound_.has_direct_offers = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
         bound_.stages_at_reader = options_.stage_at_reader;
         bound_.steps.reserve(schedule_.steps.size());
+        if (exchange_) mark(BoundKind::begin, 0);
         for (std::size_t r = 0; r < schedule_.rounds(); ++r) {
             const auto round = schedule_.round(r);
             // Within a round whatever lets others go on comes first.
+            if (exchange_) from_and_to_afar(round);
             posts(round);
             for (const Step& s : round)
                 if (s.kind == StepKind::offer) offer(s);
@@ -148,10 +157,64 @@ public:
                 else add(*step);
             }
             settles();
+            if (exchange_) end_round(r);
         }
+        if (exchange_) mark(BoundKind::end, exchange_->epochs);
     }
 
 private:
+    bool near(const Step& s) const { return !exchange_ || s.peer < 0 || reach_.near(rank_, s.peer); }
+
+    void mark(BoundKind kind, std::uint32_t epochs) {
+        BoundStep b{};
+        b.kind = kind;
+        b.peer = -1;
+        b.message = epochs;
+        bound_.steps.push_back(b);
+    }
+
+    BoundStep& transfer(BoundKind kind, const Step& s, const RemoteMessage& message) {
+        BoundStep& b = next(kind, s);
+        b.message = static_cast<std::uint32_t>(bound_.messages.size());
+        b.peer = message.peer;
+        b.bytes = message.bytes;
+        bound_.messages.push_back(message);
+        afar_ = true;
+        return b;
+    }
+
+    // What is to be combined comes to scratch memory of its own first.
+    void from_and_to_afar(std::span<const Step> round) {
+        std::size_t room = lines(schedule_.scratch_bytes);
+        for (const Step& s : round) {
+            if ((s.kind != StepKind::arrive && s.kind != StepKind::get) || near(s)) continue;
+            BoundStep& b = transfer(BoundKind::receive, s, exchange_->receives[received_++]);
+            if (s.order == Order::overwrite) continue;
+            combined_.push_back(b);
+            combined_.back().kind = BoundKind::combine;
+            combined_.back().from_buffer = b.to_buffer = Buffer::scratch;
+            combined_.back().from = b.to = room;
+            b.order = Order::overwrite;
+            room += lines(s.bytes);
+            bound_.scratch_bytes = std::max(bound_.scratch_bytes, room);
+        }
+        for (; sent_ < exchange_->sends.size(); ++sent_) {
+            const Exchange::Send& sent = exchange_->sends[sent_];
+            const Step& s = schedule_.steps[sent.step];
+            if (&s >= round.data() + round.size()) break;
+            BoundStep& b = transfer(BoundKind::send, s, sent.message);
+            b.from_buffer = sent.from.buffer;
+            b.from = sent.from.offset;
+        }
+    }
+
+    void end_round(std::size_t round) {
+        const std::vector<std::uint32_t>& epochs = exchange_->round_epochs;
+        if (std::exchange(afar_, false) || !epochs.empty()) mark(BoundKind::end_round, epochs.empty() ? 0 : epochs[round]);
+        bound_.steps.insert(bound_.steps.end(), combined_.begin(), combined_.end());
+        combined_.clear();
+    }
+
     BoundStep& next(BoundKind kind, const Step& s) {
         BoundStep b{};
         b.kind = kind;
@@ -159,7 +222,7 @@ private:
         b.from_buffer = s.from.buffer;
         b.to_buffer = s.to.buffer;
         b.fused = Order::overwrite;
-        b.peer = s.peer;
+        b.peer = exchange_ && s.peer >= 0 && near(s) ? reach_.local(s.peer) : s.peer;
         b.from = s.from.offset;
         b.to = s.to.offset;
         b.bytes = s.bytes;
@@ -172,12 +235,12 @@ private:
         Counter puts, arrives;
         wave_.clear();
         for (const Step& s : round) {
-            if (s.kind != StepKind::put) continue;
+            if (s.kind != StepKind::put || !near(s)) continue;
             const std::size_t n = s.bit ? 0 : puts[s.peer]++;
             wave_.emplace_back(n < depth_ ? 0 : 3 * (n - depth_ + 1), &s);
         }
         for (const Step& s : round) {
-            if (s.kind == StepKind::put || s.kind == StepKind::offer) continue;
+            if (s.kind == StepKind::put || s.kind == StepKind::offer || !near(s)) continue;
             wave_.emplace_back(s.kind == StepKind::arrive && !s.bit ? 3 * arrives[s.peer]++ + 2 : 1, &s);
         }
         if (puts.most() > depth_ || arrives.most() > depth_)
@@ -198,7 +261,7 @@ private:
     void posts(std::span<const Step> round) {
         Counter seen = arrives_, in_round;
         for (const Step& s : round)
-            if (s.kind == StepKind::arrive && !s.bit) {
+            if (s.kind == StepKind::arrive && !s.bit && near(s)) {
                 const std::size_t j = seen[s.peer]++;
                 if (place_of(s.bytes, options_) != Place::direct) continue;
                 if (++in_round[s.peer] > Channel::posts)
@@ -206,39 +269,51 @@ private:
                                            " long puts from one rank");
                 BoundStep& b = next(BoundKind::post, s);
                 number(b, j);
-                b.channel = lanes_.channel(rank_, s.peer);
+                b.channel = lanes_.channel(local_rank_, b.peer);
             }
     }
 
     void offer(const Step& s) {
+        if (!is_read_near(schedule_, rank_, s, reach_)) return;
+        if (s.offer >= SharedLanes::offers_per_operation)
+            throw std::logic_error("a schedule with " + std::to_string(schedule_.offers) +
+                                   " offers; the shared transport has cells for " +
+                                   std::to_string(SharedLanes::offers_per_operation));
         BoundStep& b = next(BoundKind::offer, s);
         number(b, s.offer);
-        b.cell = lanes_.offer_cell(rank_, s.offer);
+        b.cell = lanes_.offer_cell(local_rank_, s.offer);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.offer(s.offer);
         b.first_reader = s.first_reader;
         b.readers = s.readers;
+        if (exchange_) {
+            b.first_reader = static_cast<std::uint32_t>(bound_.readers.size());
+            for (const int reader : schedule_.readers_of(s))
+                if (reach_.near(rank_, reader)) bound_.readers.push_back(reach_.local(reader));
+            b.readers = static_cast<std::uint32_t>(bound_.readers.size()) - b.first_reader;
+        }
         bound_.has_direct_offers |= b.place == Place::direct;
     }
 
-    void bit(BoundKind kind, const Step& s, int reader, int writer) {
+    void bit(BoundKind kind, const Step& s) {
         BoundStep& b = next(kind, s);
+        const auto [reader, writer] = kind == BoundKind::set_bit ? std::pair(b.peer, local_rank_) : std::pair(local_rank_, b.peer);
         b.message = static_cast<std::uint32_t>(writer);
         b.cell = lanes_.register_word(reader, writer);
     }
 
     void put(const Step& s) {
-        if (s.bit) return bit(BoundKind::set_bit, s, s.peer, rank_);
+        if (s.bit) return bit(BoundKind::set_bit, s);
         const std::size_t j = puts_[s.peer]++;
         // The lane's next operation has a number that is larger by the lanes.
         if (j >= lanes_.lanes() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
-        b.cell = lanes_.put_cell(rank_, s.peer, j);
+        b.cell = lanes_.put_cell(local_rank_, b.peer, j);
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
-        b.channel = lanes_.channel(s.peer, rank_);
+        b.channel = lanes_.channel(b.peer, local_rank_);
         if (b.place == Place::direct) long_puts_.push_back(b);
     }
 
@@ -254,20 +329,20 @@ private:
     void add(const Step& s) {
         switch (s.kind) {
             case StepKind::arrive: {
-                if (s.bit) return bit(BoundKind::await_bit, s, rank_, s.peer);
+                if (s.bit) return bit(BoundKind::await_bit, s);
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
                 number(b, j);
-                b.cell = lanes_.put_cell(s.peer, rank_, j);
+                b.cell = lanes_.put_cell(b.peer, local_rank_, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
-                b.channel = lanes_.channel(rank_, s.peer);
+                b.channel = lanes_.channel(local_rank_, b.peer);
                 break;
             }
             case StepKind::get: {
                 BoundStep& b = next(BoundKind::get, s);
                 number(b, s.offer);
-                b.cell = lanes_.offer_cell(s.peer, s.offer);
+                b.cell = lanes_.offer_cell(b.peer, s.offer);
                 break;
             }
             case StepKind::combine:
@@ -294,15 +369,20 @@ private:
 
     BoundSchedule& bound_;
     const Schedule& schedule_;
+    const Exchange* const exchange_;
     const std::vector<bool>* const goes_on_;
-    const int rank_;
+    const int rank_, local_rank_;  // the schedule's, the group's
     const std::uint64_t called_;
     const SharedLanes& lanes_;
     const BindOptions& options_;
+    const Reach& reach_;
     Staging staging_;
     const std::size_t depth_;
     Counter puts_, arrives_, arrives_total_;
     std::vector<BoundStep> long_puts_;  // of the current round
+    std::vector<BoundStep> combined_;   // what came from afar in it
+    bool afar_ = false;                 // whether anything in it goes or comes there
+    std::size_t received_ = 0, sent_ = 0;
     std::vector<std::pair<std::size_t, const Step*>> wave_;  // its steps, and when they begin
 };
 
@@ -320,6 +400,9 @@ void find_told(BoundSchedule& bound) {
         late |= waits;
     }
     bound.tells_first = !late;
+    if (bound.steps.empty() || bound.steps.front().kind != BoundKind::begin) return;
+    bound.told = bound.steps.size();
+    bound.tells_first = false;
 }
 
 // With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
@@ -350,13 +433,13 @@ Schedule in_pieces(const Schedule& schedule, const BindOptions& options, std::ve
 }  // namespace
 
 void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
-          const BindOptions& options, BoundSchedule& bound) {
+          const BindOptions& options, BoundSchedule& bound, const Exchange* exchange) {
     if (options.piece) {
         std::vector<bool> goes_on;
         const Schedule cut = in_pieces(schedule, options, goes_on);
-        Binder(cut, rank, called, lanes, options, bound, &goes_on).bind();
+        Binder(cut, rank, called, lanes, options, bound, nullptr, &goes_on).bind();
     } else {
-        Binder(schedule, rank, called, lanes, options, bound).bind();
+        Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
     }
     bound.element = element;
     find_told(bound);

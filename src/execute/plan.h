@@ -12,18 +12,23 @@
 #include <vector>
 
 #include "algorithms/registry.h"
+#include "execute/exchange.h"
+#include "execute/reach.h"
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 #include "transport/shared.h"
 
 namespace fanlight {
 
-// The steps of the language, and what the shared transport adds for long puts.
+// The steps of the language, and what the transports add.
 enum class BoundKind : std::uint8_t {
     post,    // tell the writer of a long put where it may write
     put, arrive, offer, get, copy, combine,
     set_bit, await_bit,  // a put and an arrive that are a bit of a register
     settle,  // end of a round with long puts: wait until the reader has taken it
+    // To and from ranks that share no memory with this one (transport/remote.h): a round begins with what it
+    // will receive, and ends when all is there and all that was put is over; in between is what is near.
+    begin, receive, send, end_round, end,
 };
 
 struct BoundStep {
@@ -37,7 +42,8 @@ struct BoundStep {
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     std::int32_t peer;
-    std::uint32_t message;  // its number; set_bit, await_bit: whose bit
+    std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`;
+                            // end_round, end: behind how many fences
     std::uint32_t name;     // of the message in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
@@ -49,6 +55,7 @@ struct BoundStep {
 struct BoundSchedule {
     std::vector<BoundStep> steps;
     std::vector<int> readers;
+    std::vector<RemoteMessage> messages;
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
     bool stages = false;  // this rank does
@@ -69,6 +76,7 @@ struct BindOptions {
     bool stage_at_reader = false;
     // Puts that are staged go in pieces of so many bytes; 0: whole.
     std::size_t piece = 0;
+    Reach reach{};
 };
 
 // What one run of a schedule takes of the transport.
@@ -77,13 +85,14 @@ struct Needs {
     std::size_t longest = 0;    // message that is staged
     std::size_t long_puts = 0;  // to this rank from one other in one round
     std::size_t scratch = 0;    // bytes, of this rank
-    int offers = 0;             // of this rank
+    int offers = 0;             // of this rank, to others near it
 };
-Needs needs_of(const Schedule&, const SharedLanes&, const BindOptions&);
-// `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.  Throws
-// std::logic_error where the group's cells or staging do not suffice.
+Needs needs_of(const Schedule&, int rank, const SharedLanes&, const BindOptions&);
+// `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.
+// `exchange`: of this rank, where messages reach some; else null.  Throws std::logic_error where the group's
+// cells or staging do not suffice.
 void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedLanes&, const BindOptions&,
-          BoundSchedule& bound);
+          BoundSchedule& bound, const Exchange* exchange = nullptr);
 
 // A plan belongs to the group that made it (Group::plan) and must not outlive it.
 class Plan {

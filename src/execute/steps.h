@@ -1,4 +1,4 @@
-// The steps of a bound schedule over shared lanes: what each of them does.
+// The steps of a bound schedule, over shared lanes and messages: what each of them does.
 //
 // How to wait is the caller's: wait(peer, ready) returns true when ready() is, or false where it
 // would take longer than the caller has time for.  Then the function returns false, and called
@@ -237,6 +237,15 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 else apply(to, from, to, s.bytes);
                 break;
             }
+            case BoundKind::begin: remote_->begin(); break;
+            case BoundKind::receive: remote_->receive(schedule.messages[s.message], at(s.to_buffer, s.to)); break;
+            case BoundKind::send: remote_->send(schedule.messages[s.message], at(s.from_buffer, s.from)); break;
+            case BoundKind::end_round:
+                if (!wait(-1, [&] { return remote_->round_over(s.message); })) return false;
+                break;
+            case BoundKind::end:
+                if (!wait(-1, [&] { return remote_->operation_over(s.message); })) return false;
+                break;
         }
     }
     return true;

@@ -272,6 +272,19 @@ Segment Segment::open(const std::string& name, std::error_code& error) {
     return opened;
 }
 
+Segment Segment::unshared(std::size_t bytes, std::error_code& error) {
+    error.clear();
+    Segment made;
+    void* const base = ::mmap(nullptr, header_bytes + bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        error = failed(errno);
+        return {};
+    }
+    made.base_ = base;
+    made.mapped_ = header_bytes + bytes;
+    return made;
+}
+
 std::span<std::byte> Segment::bytes() const {
     if (!base_) return {};
     return {static_cast<std::byte*>(base_) + header_bytes, mapped_ - header_bytes};

@@ -29,6 +29,8 @@ public:
     // host's (same name by chance) is refused: the name carries a random number that the
     // segment carries as well.
     static Segment open(const std::string& name, std::error_code& error);
+    // This process's alone, zeroed; nothing is reserved.
+    static Segment unshared(std::size_t bytes, std::error_code& error);
 
     explicit operator bool() const { return base_ != nullptr; }
     const std::string& name() const { return name_; }

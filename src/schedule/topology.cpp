@@ -23,9 +23,10 @@ Domains::Domains(std::span<const int> domain_of) {
 
 bool Domains::blocked() const { return std::is_sorted(domain_.begin(), domain_.end()); }
 
-bool Domains::even() const {
-    return std::all_of(members_.begin(), members_.end(),
-                       [&](const auto& m) { return m.size() == members_.front().size(); });
+std::pair<int, int> Domains::sizes() const {
+    std::pair<int, int> result(ranks(), 0);
+    for (const auto& m : members_) result = {std::min(result.first, static_cast<int>(m.size())), std::max(result.second, static_cast<int>(m.size()))};
+    return result;
 }
 
 namespace {

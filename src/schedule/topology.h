@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fanlight {
@@ -30,8 +31,10 @@ public:
     // Whether the ranks of every domain follow each other: then what is in the order of the domains
     // is in the order of the ranks.
     bool blocked() const;
+    // The fewest ranks that a domain has, and the most.
+    std::pair<int, int> sizes() const;
     // Whether all domains have the same number of ranks.
-    bool even() const;
+    bool even() const { return sizes().first == sizes().second; }
 
     friend bool operator==(const Domains& a, const Domains& b) { return a.domain_ == b.domain_; }
 

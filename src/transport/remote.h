@@ -1,5 +1,5 @@
-// What the remote executor (execute/remote.h) asks of a transport between any two ranks:
-// messages, or one-sided operations on windows.  Their MPI is in src/collective.
+// What the executor asks of a transport between ranks that share no memory: messages, or one-sided
+// operations on windows.  Their MPI is in src/collective.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,8 @@ struct Groups {
     Groups(int size, How how)
         : bytes((Group::segment_bytes(size) + 4095) / 4096 * 4096),
           segment(bytes + (how == How::mapped ? scratch * static_cast<std::size_t>(size) : 0)),
-          lanes(segment.base, size) {
+          layout(segment.base, size),
+          lanes(static_cast<std::size_t>(size), &layout) {
         for (int r = 0; r < size; ++r)
             all.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, how == How::copied_once, Waiter::Hooks{}, how == How::oversubscribed ? 2 : 1, 1,
                                                   SharedLanes::Room::many, std::span(segment.base + bytes, segment.size - bytes)));
@@ -32,7 +33,8 @@ struct Groups {
     static constexpr std::size_t scratch = 1 << 16;
     std::size_t bytes;
     Aligned segment;
-    SharedLanes lanes;
+    SharedLanes layout;
+    std::vector<const SharedLanes*> lanes;  // of each rank
     std::vector<std::unique_ptr<Group>> all;
 };
 
@@ -42,7 +44,8 @@ std::string text(const Algorithm& a, const Problem& p) {
 }
 
 // Of each part of the plans one piece, which stands for those that look like it.
-std::string proved(const Algorithm& algorithm, const Problem& whole, const std::vector<Plan>& plans, const SharedLanes& lanes) {
+std::string proved(const Algorithm& algorithm, const Problem& whole, const std::vector<Plan>& plans, std::span<const SharedLanes* const> lanes,
+                   const Reach& reach = {}) {
     std::size_t piece = 0;
     for (std::size_t part = 0; part < plans[0].parts.size(); ++part) {
         std::vector<const BoundSchedule*> bound;
@@ -51,7 +54,7 @@ std::string proved(const Algorithm& algorithm, const Problem& whole, const std::
                 return text(algorithm, whole) + ": ranks cut it otherwise";
             bound.push_back(&plan.parts[part].schedule);
         }
-        auto [schedules, faults] = unbound(bound, lanes);
+        auto [schedules, faults] = unbound(bound, lanes, reach);
         const bool cut = plans[0].parts.size() > 1 || plans[0].parts[0].repeat > 1;
         const Problem p = cut ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
         if (faults.empty()) faults = verify(schedules, p, {.calls = p.size > 16 ? 1 : 2, .puts = Puts::free});
@@ -153,22 +156,79 @@ std::string name(const ::testing::TestParamInfo<How>& how) {
 }
 INSTANTIATE_TEST_SUITE_P(All, Bound, ::testing::Values(How::staged, How::copied_once, How::mapped, How::oversubscribed), name);
 
-TEST(BoundToMessages, TheCatalogue) {
-    for (const int size : {1, 2, 3, 4, 5, 8, 13})
-        for (const Algorithm& algorithm : algorithms()) {
-            // Their ranks cannot compute each other's schedules.
-            if (algorithm.operation == Operation::alltoallv || algorithm.operation == Operation::allgatherv_any ||
-                family_of(algorithm.operation) == Family::neighbors)
-                continue;
-            std::vector<int> members(static_cast<std::size_t>(size));
-            std::iota(members.begin(), members.end(), 0);
-            for (const Problem& whole : problems(algorithm, size, {0, 3, 300})) {
-                std::vector<Exchange> all;
-                for (int r = 0; r < size; ++r) all.push_back(exchange(algorithm, problem_at(whole, r), members, Need::numbers));
-                const auto faults = verify(unbound(all), whole, {.calls = 2});
-                ASSERT_TRUE(faults.empty()) << text(algorithm, whole) << ": " << faults[0];
-            }
+// Over messages there is as much room as wanted; nothing is run here.
+struct Nowhere final : RemoteTransport {
+    RemoteRoom room() const override { return {}; }
+    void begin() override {}
+    void send(const RemoteMessage&, const std::byte*) override {}
+    void receive(const RemoteMessage&, std::byte*) override {}
+    bool round_over(std::uint32_t) override { return true; }
+    bool operation_over(std::uint32_t) override { return true; }
+};
+
+// Ranks on several nodes.
+struct Nodes {
+    Nodes(const Domains& domains, bool single_copy) {
+        for (int n = 0; n < domains.count(); ++n) {
+            const int size = static_cast<int>(domains.members(n).size());
+            const Aligned& segment = *segments.emplace_back(std::make_unique<Aligned>(Group::segment_bytes(size)));
+            layouts.push_back(std::make_unique<SharedLanes>(segment.base, size));
         }
+        for (int r = 0; r < domains.ranks(); ++r) {
+            const auto node = static_cast<std::size_t>(domains.of(r));
+            lanes.push_back(layouts[node].get());
+            all.push_back(std::make_unique<Group>(std::span(segments[node]->base, segments[node]->size), domains.local(r),
+                                                  static_cast<int>(domains.members(domains.of(r)).size()), single_copy, Waiter::Hooks{}, 1, 1));
+            all.back()->reach_by(std::make_shared<Nowhere>());
+        }
+    }
+    std::vector<std::unique_ptr<Aligned>> segments;
+    std::vector<std::unique_ptr<SharedLanes>> layouts;
+    std::vector<const SharedLanes*> lanes;  // of each rank
+    std::vector<std::unique_ptr<Group>> all;
+};
+
+// Whose ranks can compute each other's schedules.
+bool is_known_to_all(Operation o) {
+    return family_of(o) != Family::neighbors && o != Operation::alltoallv && o != Operation::allgatherv_any;
+}
+
+// The catalogue where the ranks are on nodes, each rank on one of its own included.
+void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer_list<std::size_t> elements) {
+    const Domains& domains = topology.level(0);
+    const Nodes nodes(domains, single_copy);
+    const Reach reach{.nodes = &domains, .single_copy = single_copy};
+    for (const Algorithm& algorithm : algorithms()) {
+        // Where lengths are not known all go by messages alone: nobody could tell how to cut what is staged.
+        const bool blind = algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv;
+        if (!is_known_to_all(algorithm.operation) || (blind && !reach.no_one_is_near())) continue;
+        for (Problem whole : problems(algorithm, domains.ranks(), elements)) {
+            whole.topology = topology;
+            std::vector<Plan> plans;
+            std::size_t refused = 0;
+            for (int r = 0; r < whole.size; ++r) {
+                try {
+                    plans.push_back(nodes.all[static_cast<std::size_t>(r)]->plan(algorithm, problem_at(whole, r), reach));
+                } catch (const std::invalid_argument&) {
+                    ++refused;
+                }
+            }
+            ASSERT_TRUE(refused == 0 || plans.empty()) << text(algorithm, whole) << ": refused by some ranks alone";
+            if (refused > 0) continue;
+            ASSERT_EQ(proved(algorithm, whole, plans, nodes.lanes, reach), "") << "on " << topology.text();
+        }
+    }
+}
+
+TEST(BoundOnNodes, TheCatalogue) {
+    for (const char* text : {"2x1", "2x2", "2x2:cyclic", "1+3", "3+2", "2x2x2", "2x4:cyclic", "3+1+4", "4x3", "2x(3+4)", "17+3"})
+        for (const bool single_copy : {false, true})
+            prove_on_nodes(Topology::from(text, Topology::places(text)), single_copy, {0, 3, 300, 2500});
+}
+
+TEST(BoundToMessages, TheCatalogue) {
+    for (const char* text : {"1x1", "2x1", "3x1", "4x1", "5x1", "8x1", "13x1"})
+        prove_on_nodes(Topology::from(text, Topology::places(text)), false, {0, 3, 300});
 }
 
 }  // namespace

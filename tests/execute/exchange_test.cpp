@@ -33,28 +33,42 @@ void expect_same(const Messages& sent, const Messages& received, const Algorithm
 }
 
 // Only for windows does it matter where a message lies.
-Messages messages(const std::vector<Exchange>& all, std::span<const int> members, Transfer::Kind kind, Need need) {
-    Messages result;
-    for (std::size_t r = 0; r < all.size(); ++r)
-        for (const Transfer& t : all[r].steps) {
-            if (t.kind != kind) continue;
-            const RemoteMessage& m = t.message;
-            const bool sends = kind == Transfer::Kind::send;
-            const auto key = std::tuple(sends ? members[r] : m.peer, sends ? m.peer : members[r], m.number);
-            const Seen seen = need == Need::numbers ? Seen{m.bytes, 0, 0, 0, m.offered}
-                                                    : Seen{m.bytes, m.slot, m.flag, m.epoch, m.offered};
-            const bool is_new = result.emplace(key, seen).second;
-            EXPECT_TRUE(is_new) << "two messages of one number";
-        }
-    return result;
+void add(Messages& all, int sender, int receiver, const RemoteMessage& m, Transport transport) {
+    const Seen seen = transport == Transport::message ? Seen{m.bytes, 0, 0, 0, m.offered}
+                                                      : Seen{m.bytes, m.slot, m.flag, m.epoch, m.offered};
+    const bool is_new = all.emplace(std::tuple(sender, receiver, m.number), seen).second;
+    EXPECT_TRUE(is_new) << "two messages of one number";
 }
 
-std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::span<const int> members, Need need) {
+std::pair<Messages, Messages> messages(const std::vector<Exchange>& all, std::span<const int> members, Transport transport) {
+    Messages sent, received;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        for (const Exchange::Send& s : all[r].sends) add(sent, members[r], s.message.peer, s.message, transport);
+        for (const RemoteMessage& m : all[r].receives) add(received, m.peer, members[r], m, transport);
+    }
+    return {sent, received};
+}
+
+struct Apart {
+    Apart(std::span<const int> members, Transport transport) : numbers(static_cast<std::size_t>(members.back()) + 1) {
+        std::iota(numbers.begin(), numbers.end(), 0);
+        domains = Domains(numbers);
+        reach = {.nodes = &domains, .members = members, .transport = transport};
+    }
+    std::vector<int> numbers;
+    Domains domains;
+    Reach reach;
+};
+
+std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::span<const int> members, Transport transport) {
     std::vector<Exchange> all;
-    for (int r = 0; r < whole.size; ++r)
+    const Apart apart(members, transport);
+    for (int r = 0; r < whole.size; ++r) {
+        Problem p = whole;
+        p.rank = r;
         // The windows need all ranks' schedules, and with them what gatherv's ranks do not know.
-        all.push_back(exchange(a, need == Need::numbers ? problem_at(whole, r) : [&] { Problem p = whole; p.rank = r; return p; }(),
-                               members, need));
+        all.push_back(exchange(a, transport == Transport::message ? problem_at(whole, r) : p, apart.reach));
+    }
     return all;
 }
 
@@ -86,10 +100,9 @@ TEST(Composition, ReductionsOfLongElementsAreNotComposed) {
 
 TEST(Exchange, WhatIsSentIsReceived) {
     for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        for (const Need need : {Need::numbers, Need::fences}) {
-            const auto all = exchanges(a, p, members, need);
-            expect_same(messages(all, members, Transfer::Kind::send, need),
-                        messages(all, members, Transfer::Kind::receive, need), a, p);
+        for (const Transport transport : {Transport::message, Transport::rma_fence}) {
+            const auto [sent, received] = messages(exchanges(a, p, members, transport), members, transport);
+            expect_same(sent, received, a, p);
         }
     });
 }
@@ -99,9 +112,9 @@ TEST(Exchange, OthersKnowTheFences) {
     for_all(6, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
         Problem other = p;
         other.rank = -1;
-        const Exchange outside = exchange(a, other, members, Need::fences);
-        EXPECT_TRUE(outside.steps.empty());
-        for (const Exchange& x : exchanges(a, p, members, Need::fences)) {
+        const Exchange outside = exchange(a, other, Apart(members, Transport::rma_fence).reach);
+        EXPECT_TRUE(outside.sends.empty() && outside.receives.empty());
+        for (const Exchange& x : exchanges(a, p, members, Transport::rma_fence)) {
             EXPECT_EQ(x.epochs, outside.epochs);
             EXPECT_EQ(x.area_bytes, outside.area_bytes);
             EXPECT_EQ(x.flags, outside.flags);
@@ -113,21 +126,28 @@ TEST(Exchange, OthersKnowTheFences) {
 // behind all that it has received.
 TEST(Exchange, FencesLieBetween) {
     for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        for (const Exchange& x : exchanges(a, p, members, Need::fences)) {
-            std::uint32_t step = 0, began = 0;
-            for (const Exchange::Round& round : x.rounds) {
-                for (; step < round.end; ++step) {
-                    const Transfer& t = x.steps[step];
-                    if (t.kind == Transfer::Kind::send) {
-                        EXPECT_GT(t.message.epoch, began) << a.name;
-                    } else if (t.kind == Transfer::Kind::receive) {
-                        EXPECT_GE(t.message.epoch, began) << a.name;
-                        EXPECT_GE(round.epoch, t.message.epoch + (t.message.offered ? 1 : 0)) << a.name;
-                    }
+        const std::vector<Exchange> all = exchanges(a, p, members, Transport::rma_fence);
+        for (int r = 0; r < p.size; ++r) {
+            const Exchange& x = all[static_cast<std::size_t>(r)];
+            Problem own = p;
+            own.rank = r;
+            const Schedule schedule = a.schedule(own);
+            ASSERT_EQ(x.round_epochs.size(), schedule.rounds());
+            std::uint32_t began = 0;
+            std::size_t sent = 0, received = 0;
+            for (std::size_t i = 0; i < schedule.rounds(); ++i) {
+                const std::uint32_t end = x.round_epochs[i];
+                for (; sent < x.sends.size() && x.sends[sent].step < schedule.round_ends[i]; ++sent)
+                    EXPECT_GT(x.sends[sent].message.epoch, began) << a.name;
+                for (const Step& s : schedule.round(i)) {
+                    if (s.kind != StepKind::arrive && s.kind != StepKind::get) continue;
+                    const RemoteMessage& m = x.receives[received++];
+                    EXPECT_GE(m.epoch, began) << a.name;
+                    EXPECT_GE(end, m.epoch + (m.offered ? 1 : 0)) << a.name;
                 }
-                EXPECT_GE(round.epoch, began);
-                EXPECT_LE(round.epoch, x.epochs);
-                began = round.epoch;
+                EXPECT_GE(end, began);
+                EXPECT_LE(end, x.epochs);
+                began = end;
             }
         }
     });
@@ -136,12 +156,11 @@ TEST(Exchange, FencesLieBetween) {
 // No two payloads share memory in a window.
 TEST(Exchange, SlotsAreDisjoint) {
     for_all(7, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        const auto all = exchanges(a, p, members, Need::windows);
+        const auto all = exchanges(a, p, members, Transport::rma_flush);
         std::map<int, std::vector<std::pair<std::size_t, std::size_t>>> used;
         for (std::size_t r = 0; r < all.size(); ++r)
-            for (const Transfer& t : all[r].steps)
-                if (t.kind == Transfer::Kind::receive && !t.message.offered && t.bytes)
-                    used[static_cast<int>(r)].emplace_back(t.message.slot, t.message.slot + t.bytes);
+            for (const RemoteMessage& m : all[r].receives)
+                if (!m.offered && m.bytes) used[static_cast<int>(r)].emplace_back(m.slot, m.slot + m.bytes);
         for (auto& [rank, ranges] : used) {
             std::sort(ranges.begin(), ranges.end());
             for (std::size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first) << a.name;

@@ -9,9 +9,9 @@ namespace fanlight::testing {
 
 namespace {
 
-// What an offer of no bytes says: message j of that writer is posted, or was taken.  An offer of the
-// schedule: its number, of no writer.
-enum class Signal { offer, posted, taken };
+// What an offer of no bytes says: message j of that writer is posted, was taken, or is one that this rank is
+// ready to receive.  An offer of the schedule: its number, of no writer; one that is sent: the message, its reader.
+enum class Signal { offer, posted, taken, ready, sent };
 using Key = std::tuple<Signal, int, std::size_t>;
 
 struct Range {
@@ -31,9 +31,10 @@ bool reads(const BoundStep& s) {
 
 class Translation {
 public:
-    Translation(std::span<const BoundSchedule* const> bound, const SharedLanes& lanes)
-        : bound_(bound), lanes_(lanes), depth_(static_cast<std::size_t>(lanes.depth())), offers_(bound.size()) {
+    Translation(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach)
+        : lanes_(lanes), reach_(reach), offers_(bound.size()) {
         result_.schedules.resize(bound.size());
+        for (const BoundSchedule* b : bound) bound_.push_back(with_names(*b, static_cast<int>(bound_.size())));
     }
 
     Unbound run() {
@@ -50,13 +51,26 @@ public:
 
 private:
     int size() const { return static_cast<int>(bound_.size()); }
-    const BoundSchedule& of(int rank) const { return *bound_[static_cast<std::size_t>(rank)]; }
+    const BoundSchedule& of(int rank) const { return bound_[static_cast<std::size_t>(rank)]; }
+    const SharedLanes& lanes(int rank) const { return *lanes_[static_cast<std::size_t>(rank)]; }
+    std::size_t depth(int rank) const { return static_cast<std::size_t>(lanes(rank).depth()); }
+    static bool is_far(const BoundStep& s) { return s.kind >= BoundKind::begin; }
+
+    // Its peers by their numbers among all.
+    BoundSchedule with_names(BoundSchedule bound, int rank) const {
+        if (!reach_.nodes) return bound;
+        const std::span<const int> near = reach_.nodes->members(reach_.nodes->of(rank));
+        for (BoundStep& s : bound.steps)
+            if (s.peer >= 0 && !is_far(s)) s.peer = near[static_cast<std::size_t>(s.peer)];
+        for (int& reader : bound.readers) reader = near[static_cast<std::size_t>(reader)];
+        return bound;
+    }
     Schedule& schedule(int rank) { return result_.schedules[static_cast<std::size_t>(rank)]; }
     void fault(int rank, const std::string& text) { result_.faults.push_back("rank " + std::to_string(rank) + ": " + text); }
 
     void find_awaited(int r) {
         for (const BoundStep& s : of(r).steps) {
-            if (s.kind == BoundKind::put && s.acknowledged) awaited_.insert({s.peer, r, s.message - depth_});
+            if (s.kind == BoundKind::put && s.acknowledged) awaited_.insert({s.peer, r, s.message - depth(r)});
             if (s.kind == BoundKind::settle) awaited_.insert({s.peer, r, s.message});
         }
     }
@@ -69,6 +83,10 @@ private:
             if (s.kind == BoundKind::post) number({Signal::posted, s.peer, s.message});
             if (s.kind == BoundKind::offer) number({Signal::offer, -1, s.message});
             if (s.kind == BoundKind::arrive && is_awaited(r, s)) number({Signal::taken, s.peer, s.message});
+            if (s.kind != BoundKind::send && s.kind != BoundKind::receive) continue;
+            const RemoteMessage& m = message(r, s);
+            if (s.kind == BoundKind::receive) number({Signal::ready, m.peer, m.number});
+            else if (m.offered) number({Signal::sent, m.peer, m.number}), sent_from_[{r, m.peer, m.number}] = {s.from_buffer, s.from};
         }
         schedule(r).offers = static_cast<int>(numbers.size());
     }
@@ -95,7 +113,40 @@ private:
         add(rank, s);
     }
 
+    const RemoteMessage& message(int r, const BoundStep& s) const { return of(r).messages[s.message]; }
+
+    void end_round(int r, std::vector<const BoundStep*>& afar) {
+        for (const BoundStep* b : afar) {
+            const RemoteMessage& m = message(r, *b);
+            if (m.bytes != b->bytes || m.peer != b->peer) fault(r, "has a step that is not its message");
+            Step s{};
+            s.peer = m.peer;
+            s.bytes = b->bytes;
+            s.to = {b->to_buffer, b->to};
+            s.kind = StepKind::arrive;
+            if (b->kind == BoundKind::send) {
+                if (!m.offered) get(r, m.peer, {}, {Signal::ready, r, m.number});
+            } else if (m.offered) {
+                s.from = sent_from_[{m.peer, r, m.number}];
+                get(r, m.peer, s, {Signal::sent, r, m.number});
+            } else {
+                // Not before it was ready for it: check_long_puts() sees to that.
+                const Address incoming = scratch(schedule(r).scratch_bytes);
+                schedule(r).scratch_bytes += b->bytes;
+                Step copy = s;
+                copy.kind = StepKind::copy;
+                copy.peer = -1;
+                copy.from = incoming;
+                s.to = incoming;
+                add(r, s);
+                if (b->bytes > 0) add(r, copy);
+            }
+        }
+        afar.clear();
+    }
+
     void translate(int r) {
+        std::vector<const BoundStep*> afar;  // of this round
         schedule(r).scratch_bytes = of(r).scratch_bytes;
         for (const BoundStep& b : of(r).steps) {
             Step s{};
@@ -125,7 +176,7 @@ private:
                     break;
                 }
                 case BoundKind::put:
-                    if (b.acknowledged) get(r, b.peer, {}, {Signal::taken, r, b.message - depth_});
+                    if (b.acknowledged) get(r, b.peer, {}, {Signal::taken, r, b.message - depth(r)});
                     if (b.place == Place::direct) get(r, b.peer, {}, {Signal::posted, r, b.message});
                     [[fallthrough]];
                 case BoundKind::set_bit:
@@ -144,12 +195,33 @@ private:
                 case BoundKind::combine:
                     s.kind = b.kind == BoundKind::copy ? StepKind::copy : StepKind::combine;
                     add(r, s);
+                    break;
+                case BoundKind::begin: break;
+                case BoundKind::receive:
+                    afar.push_back(&b);
+                    offer(r, {}, {Signal::ready, b.peer, message(r, b).number}, peer);
+                    break;
+                case BoundKind::send:
+                    afar.push_back(&b);
+                    s.order = Order::overwrite;
+                    s.kind = StepKind::put;
+                    s.to = unknown();
+                    if (message(r, b).offered) offer(r, s, {Signal::sent, b.peer, message(r, b).number}, peer);
+                    else add(r, s);
+                    break;
+                case BoundKind::end_round: end_round(r, afar); break;
+                case BoundKind::end:
+                    for (const BoundStep& sent : of(r).steps)
+                        if (sent.kind == BoundKind::send && message(r, sent).offered)
+                            get(r, sent.peer, {}, {Signal::ready, r, message(r, sent).number});
             }
         }
+        if (!afar.empty()) fault(r, "does not wait for the end of a round");
     }
 
     // The n-th put and the n-th arrive: in one cell, by one name.
     void compare_cells(int writer, int reader) {
+        if (!reach_.near(writer, reader)) return;
         const auto those = [](const BoundSchedule& schedule, int peer, BoundKind kind, BoundKind bit) {
             std::vector<const BoundStep*> result;
             for (const BoundStep& s : schedule.steps)
@@ -162,10 +234,10 @@ private:
         for (std::size_t i = 0; i < std::min(puts.size(), arrives.size()); ++i) {
             const BoundStep &p = *puts[i], &a = *arrives[i];
             const bool bit = p.kind == BoundKind::set_bit;
-            const auto expected = bit ? static_cast<std::size_t>(writer) : number++;
+            const auto expected = bit ? static_cast<std::size_t>(reach_.local(writer)) : number++;
             if (p.cell != a.cell || p.message != expected || a.message != expected || p.name != a.name || (!bit && p.place != a.place))
                 fault(reader, "awaits message " + std::to_string(i) + " of rank " + std::to_string(writer) + " where that does not put it");
-            if (!bit && p.cell != lanes_.put_cell(writer, reader, p.message)) fault(writer, "puts into another's cell");
+            if (!bit && p.cell != lanes(writer).put_cell(reach_.local(writer), reach_.local(reader), p.message)) fault(writer, "puts into another's cell");
         }
     }
 
@@ -186,7 +258,7 @@ private:
                 own += r == owner;
             }
         if (own > 0 && !of(owner).stages) fault(owner, "stages and does not say so");
-        const std::size_t room = lanes_.staging_bytes() * (of(owner).wide ? lanes_.areas() : 1);
+        const std::size_t room = lanes(owner).staging_bytes() * (of(owner).wide ? lanes(owner).areas() : 1);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Staged& a = all[i];
             if (a.end > room) fault(owner, "stages behind the end of its area");
@@ -194,7 +266,7 @@ private:
                 const Staged& b = all[j];
                 if (a.begin >= b.end || b.begin >= a.end) continue;
                 const bool later = a.reader >= 0 && a.reader == b.reader && a.writer == b.writer && b.step->acknowledged &&
-                                   b.step->message >= a.step->message + depth_;
+                                   b.step->message >= a.step->message + depth(owner);
                 if (!later) fault(owner, "stages two messages in one place");
             }
         }
@@ -204,9 +276,25 @@ private:
     // Its source is read until it has settled, its target may be written as soon as it is posted.
     void check_long_puts(int r) {
         std::map<std::pair<int, std::size_t>, Range> sources, targets;
+        std::vector<Range> sources_afar, targets_afar;
         for (const BoundStep& s : of(r).steps) {
             const std::pair message(s.peer, static_cast<std::size_t>(s.message));
             if (s.kind == BoundKind::settle) sources.erase(message);
+            if (s.kind == BoundKind::end_round) sources_afar.clear(), targets_afar.clear();
+            for (const Range& range : sources_afar)
+                if (writes(s) && range.meets(s.to_buffer, s.to, s.bytes)) fault(r, "changes what is sent");
+            for (const Range& range : targets_afar)
+                if ((writes(s) && range.meets(s.to_buffer, s.to, s.bytes)) || ((reads(s) || s.kind == BoundKind::send) && range.meets(s.from_buffer, s.from, s.bytes)))
+                    fault(r, "touches what is received");
+            if (s.kind == BoundKind::send && !this->message(r, s).offered) sources_afar.push_back({s.from_buffer, s.from, s.from + s.bytes});
+            if (s.kind == BoundKind::receive) {
+                const Range target{s.to_buffer, s.to, s.to + s.bytes};
+                for (const auto* ranges : {&sources_afar, &targets_afar})
+                    for (const Range& range : *ranges)
+                        if (range.meets(s.to_buffer, s.to, s.bytes)) fault(r, "receives two messages in one place, or where it sends from");
+                targets_afar.push_back(target);
+                if (s.order != Order::overwrite) fault(r, "combines what has not come yet");
+            }
             if (s.kind == BoundKind::arrive) targets.erase(message);
             for (const auto& [m, range] : sources)
                 if (writes(s) && range.meets(s.to_buffer, s.to, s.bytes)) fault(r, "changes the source of a long put on its way");
@@ -237,9 +325,10 @@ private:
         if (late && bound.tells_first) fault(r, "waits before it has told all");
     }
 
-    std::span<const BoundSchedule* const> bound_;
-    const SharedLanes& lanes_;
-    const std::size_t depth_;
+    std::vector<BoundSchedule> bound_;
+    const std::span<const SharedLanes* const> lanes_;
+    const Reach& reach_;
+    std::map<std::tuple<int, int, std::size_t>, Address> sent_from_;  // owner, reader, message
     std::set<std::tuple<int, int, std::size_t>> awaited_;  // reader, writer, message
     std::vector<std::map<Key, int>> offers_;               // of each rank: their numbers
     Unbound result_;
@@ -247,57 +336,8 @@ private:
 
 }  // namespace
 
-Unbound unbound(std::span<const BoundSchedule* const> bound, const SharedLanes& lanes) { return Translation(bound, lanes).run(); }
-
-std::vector<Schedule> unbound(std::span<const Exchange> all) {
-    std::vector<Schedule> schedules(all.size());
-    struct Offer {
-        int number;
-        Address from;
-    };
-    std::map<std::tuple<int, int, std::size_t>, Offer> offers;  // owner, reader, message
-    const auto number_of = [](int rank, const Transfer& t) { return std::tuple(rank, t.message.peer, static_cast<std::size_t>(t.message.number)); };
-    for (std::size_t r = 0; r < all.size(); ++r)
-        for (const Transfer& t : all[r].steps)
-            if (t.kind == Transfer::Kind::send && t.message.offered)
-                offers[number_of(static_cast<int>(r), t)] = {schedules[r].offers++, t.from};
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        Schedule& schedule = schedules[r];
-        schedule.scratch_bytes = all[r].scratch_bytes;
-        for (const Exchange::Round& round : all[r].rounds) {
-            for (std::size_t i = schedule.steps.size(); i < round.end; ++i) {
-                const Transfer& t = all[r].steps[i];
-                Step& s = schedule.steps.emplace_back();
-                s.order = t.order;
-                s.peer = t.message.peer;
-                s.from = t.from;
-                s.to = t.to;
-                s.bytes = t.bytes;
-                switch (t.kind) {
-                    case Transfer::Kind::copy: s.kind = StepKind::copy; break;
-                    case Transfer::Kind::combine: s.kind = StepKind::combine; break;
-                    case Transfer::Kind::send:
-                        s.kind = t.message.offered ? StepKind::offer : StepKind::put;
-                        s.to = unknown();
-                        if (!t.message.offered) break;
-                        s.offer = offers.at(number_of(static_cast<int>(r), t)).number;
-                        s.first_reader = static_cast<std::uint32_t>(schedule.readers.size());
-                        s.readers = 1;
-                        schedule.readers.push_back(t.message.peer);
-                        break;
-                    case Transfer::Kind::receive:
-                        s.kind = t.message.offered ? StepKind::get : StepKind::arrive;
-                        if (!t.message.offered) break;
-                        const Offer& offer = offers.at({t.message.peer, static_cast<int>(r), t.message.number});
-                        s.offer = offer.number;
-                        s.from = offer.from;
-                        break;
-                }
-            }
-            schedule.round_ends.push_back(round.end);
-        }
-    }
-    return schedules;
+Unbound unbound(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach) {
+    return Translation(bound, lanes, reach).run();
 }
 
 }  // namespace fanlight::testing

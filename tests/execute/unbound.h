@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "execute/exchange.h"
 #include "execute/plan.h"
 #include "schedule/schedule.h"
 
@@ -14,16 +13,15 @@ namespace fanlight::testing {
 struct Unbound {
     // Each step is a round of its own, since the executor does one after the other.  What it waits for
     // besides (that a long put is posted, that a cell or a long put's source is free) is an offer of no
-    // bytes, and the wait a get.  A put waits for nothing else (Puts::free).
+    // bytes, and the wait a get.  A put waits for nothing else (Puts::free).  A message that is put on its
+    // way is a put, or an offer to its one reader; that its receiver is ready for it, without which MPI need
+    // not end the send, is an offer as well.
     std::vector<Schedule> schedules;
     // Where two ranks do not mean the same cell, or two messages the same staging.
     std::vector<std::string> faults;
 };
 
-// Those of all ranks, for one piece.
-Unbound unbound(std::span<const BoundSchedule* const>, const SharedLanes&);
-
-// Those that run over messages, in their rounds; the ranks of all are 0, 1, ...
-std::vector<Schedule> unbound(std::span<const Exchange>);
+// Those of all ranks, for one piece; `lanes` of each rank's group.
+Unbound unbound(std::span<const BoundSchedule* const>, std::span<const SharedLanes* const> lanes, const Reach& = {});
 
 }  // namespace fanlight::testing

@@ -135,17 +135,28 @@ def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_o
         assert {r["reason"] for r in result.report.rows(name, "mpi")} & {reason, "lengths that only the root knows, non-blocking"}, str(result)
 
 
+def by_levels(mpi, ranks, topology):
+    operations = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
+                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoall"}
+    result = run(mpi, ranks, "every_algorithm 1", {"TOPOLOGY": topology, "VERBOSE": 1,
+                                                   "ALGORITHM": ",".join(f"{o}:by-levels" for o in operations)}).must_be_ok()
+    for operation in operations:
+        assert result.report.algorithms(operation) == {"by-levels"}, str(result)
+    return result, operations
+
+
 @pytest.mark.parametrize("topology", ["1x2x2", "1x2x2:0,2,1,3", "1x(3+1)"])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_levels_in_one_node(mpi, topology, fanlight_only):
-    operations = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
-                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoall")
-    result = run(mpi, 4, "every_algorithm 1", {"TOPOLOGY": topology, "VERBOSE": 1,
-                                               "ALGORITHM": ",".join(f"{o}:by-levels" for o in operations)}).must_be_ok()
     said = topology.removeprefix("1x").strip("()")
-    assert f"4 ranks in domains {said}\n" in result.err, str(result)
-    for operation in operations:
-        assert result.report.algorithms(operation) == {"by-levels"}, str(result)
+    assert f"4 ranks in domains {said}\n" in by_levels(mpi, 4, topology)[0].err
+
+
+# Cells and staging inside the nodes, messages between them.
+@pytest.mark.parametrize("mpi,ranks,topology", [(MPICH, 4, "2x2"), (OPENMPI, 4, "2x1x2:cyclic"), (IMPI, 6, "1+2+3"), (MPICH, 5, "1+2x2")], ids=str)
+def test_levels_on_nodes(mpi, ranks, topology, fanlight_only):
+    result, operations = by_levels(mpi, ranks, topology)
+    assert served(result, "in shared memory and over message") == operations, str(result)
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
