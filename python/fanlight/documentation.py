@@ -44,7 +44,8 @@ def configuration() -> str:
               "  `flat=no`: where the operation cannot be composed over nodes the rule is passed over.",
               "- `lanes=yes`: of each node not one rank but all have part in it, rank i of each in lane i, which moves its part",
               "  of the data over messages. Where nodes have different numbers of ranks, or the operation has no such form,",
-              "  such a rule is passed over (a forced algorithm runs without lanes).",
+              "  such a rule is passed over (a forced algorithm runs without lanes). Of bcast, reduce and allreduce it is for",
+              "  `multi-lane` alone.",
               "- `transport=`: shared, message, rma-fence, rma-lock or rma-flush.\n", "```",
               _core.built_in_rules().rstrip(), "```", ""]
     return "\n".join(lines)

@@ -27,15 +27,13 @@
 // In lanes, where all nodes have equally many ranks: lane i has rank i of each node, and each lane
 // moves its part between the nodes, so that no core is idle and none has to move everything.
 //
-//   bcast        in the root's node; in each lane a part of the vector; in each other node its parts
-//   reduce       in each node a part for each rank; in each lane to the root's node; there to the root
-//   allreduce    in each node a part for each rank; in each lane; in each node from all to all
 //   allgather(v) in each lane; in each node the blocks of each node in turn
 //   alltoall     in each lane what is for a node as one block; in each node what came from each
 //   reduce_scatter(_block)
 //                in each node the blocks of each node in turn; in each lane
 //
-// A reduction's bracketing follows from the problem and the map alone.  Source of the lanes:
+// Of vectors the catalogue has these as multi-lane.  A reduction's bracketing follows from the problem and the
+// map alone.  Source of the lanes:
 // Träff, Hunold 2020 (decomposing MPI collectives for multi-lane communication).
 #pragma once
 
@@ -102,13 +100,9 @@ private:
 
     // lanes.cpp
     void in_lanes();
-    void bcast_in_lanes();
-    void reduce_in_lanes();
-    void allreduce_in_lanes();
     void allgather_in_lanes();
     void alltoall_in_lanes();
     void reduce_scatter_in_lanes();
-    Problem parts_in_node(Operation) const;
     Problem blocks_of_node(Operation, int node) const;
 
     void in_node(Problem, int root, Address from, Address to);

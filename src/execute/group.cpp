@@ -94,6 +94,8 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const 
     if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
     const std::size_t room = area * (oversubscribed ? lanes.areas() : 1);
     const auto needs = [&](std::size_t bytes) {
+        // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
+        // another way.
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
@@ -102,8 +104,6 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const 
                 most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
                         std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
             }
-            // Shorter ones need less, but for what is staged because it is too short to be copied once.
-            if (!options.single_copy) break;
         }
         return most;
     };

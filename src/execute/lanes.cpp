@@ -25,9 +25,6 @@ bool composes_in_lanes(const Problem& p, const Domains& map) {
 void Composition::in_lanes() {
     for (int n = 0; n < map_.count(); ++n) members_.push_back(map_.members(n)[static_cast<std::size_t>(map_.local(whole_.rank))]);
     switch (whole_.operation) {
-        case Operation::bcast: bcast_in_lanes(); break;
-        case Operation::reduce: reduce_in_lanes(); break;
-        case Operation::allreduce: allreduce_in_lanes(); break;
         case Operation::allgather:
         case Operation::allgatherv: allgather_in_lanes(); break;
         case Operation::alltoall: alltoall_in_lanes(); break;
@@ -37,47 +34,11 @@ void Composition::in_lanes() {
     }
 }
 
-// The vector in as many parts as a node has ranks.
-Problem Composition::parts_in_node(Operation operation) const {
-    Problem p = vector_problem(operation, 0);
-    const std::size_t elements = whole_.bytes / whole_.element, parts = static_cast<std::size_t>(node_->size());
-    const auto start = [&](std::size_t i) { return elements * i / parts * whole_.element; };
-    for (std::size_t i = 0; i < parts; ++i) p.blocks.push_back({start(i), start(i + 1) - start(i)});
-    return p;
-}
-
 // The blocks of a node's ranks where they are in the order of all ranks.
 Problem Composition::blocks_of_node(Operation operation, int node) const {
     Problem p = vector_problem(operation, 0);
     for (const int r : map_.members(node)) p.blocks.push_back(whole_.block(r));
     return p;
-}
-
-void Composition::bcast_in_lanes() {
-    const Problem gathered = parts_in_node(Operation::allgatherv);
-    const Block own = gathered.block(node_->rank());
-    const Address source = whole_.rank == whole_.root ? input() : output();
-    if (at_root()) in_node(vector_problem(Operation::bcast, whole_.bytes), map_.local(whole_.root), source, output());
-    between(vector_problem(Operation::bcast, own.bytes), source + own.offset, output(own.offset));
-    if (!at_root()) in_node(gathered, 0, output(own.offset), output());
-}
-
-void Composition::reduce_in_lanes() {
-    const Block own = parts_in_node(Operation::gatherv).block(node_->rank());
-    const Address part = reserve(own.bytes);
-    const Address sum = whole_.rank == whole_.root ? output(own.offset) : reserve(own.bytes);
-    in_node(parts_in_node(Operation::reduce_scatter), 0, input(), part);
-    between(vector_problem(Operation::reduce, own.bytes), part, sum);
-    if (at_root()) in_node(parts_in_node(Operation::gatherv), map_.local(whole_.root), sum, output());
-}
-
-void Composition::allreduce_in_lanes() {
-    const Problem gathered = parts_in_node(Operation::allgatherv);
-    const Block own = gathered.block(node_->rank());
-    const Address part = reserve(own.bytes);
-    in_node(parts_in_node(Operation::reduce_scatter), 0, input(), part);
-    between(vector_problem(Operation::allreduce, own.bytes), part, output(own.offset));
-    in_node(gathered, 0, output(own.offset), output());
 }
 
 void Composition::allgather_in_lanes() {

@@ -150,6 +150,8 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     for (const std::string_view w : words) set_parameter(choice, assignment(w, allowed, unknown, seen));
     if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
         wrong("lanes=yes goes with transport=message alone");
+    if (choice.lanes && family_of(algorithm->operation) == Family::vector && !algorithm->levels)
+        wrong("lanes=yes goes with multi-lane alone");
     return choice;
 }
 

@@ -12,9 +12,10 @@
 //
 // nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
 // between the nodes, one rank of each, and what runs inside a node is what the rules say of a
-// communicator of its ranks (nodes=1).  lanes=yes: not one rank of each node but all of them, each
-// with its part of the data; such a rule is for nodes that have equally many ranks and for
-// operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among all
+// communicator of its ranks (nodes=1).  Algorithms that know levels run among all ranks.  lanes=yes: not
+// one rank of each node but all of them, each with its part of the data (for bcast, reduce and allreduce that is
+// multi-lane); such a rule is for nodes that have equally many ranks and for operators that commute, and
+// is passed over elsewhere.  flat=yes: the algorithm runs among all
 // ranks, as it also does where an operation cannot be composed; flat=no: there the rule is passed
 // over.  transport= is how the algorithm's data moves:
 // shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.

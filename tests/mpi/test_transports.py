@@ -5,6 +5,7 @@ import collections
 import dataclasses
 import functools
 import itertools
+import pathlib
 import re
 import subprocess
 
@@ -16,7 +17,8 @@ from running import IMPI, MPICH, OPENMPI, repeated, run
 SCANS = {"scan", "exscan"}
 COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
             "reduce_scatter", "reduce_scatter_block"} | SCANS
-LANES = {"bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block"}
+VECTORS = {"bcast", "reduce", "allreduce"}
+LANES = {"allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
 # Over nothing but shared memory.
 IN_MEMORY = {"alltoallv", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv"}
@@ -35,11 +37,11 @@ def by_operation():
 CLASSES = max(len(a) for a in by_operation().values())
 
 
-def rules(folder, extra=""):
+def rules(folder, extra="", of=None):
     """Algorithm number c of each operation takes class c of the program `every_algorithm`."""
     lines = []
-    for operation, all_of_it in by_operation().items():
-        for c, a in enumerate(all_of_it):
+    for operation in of or by_operation():
+        for c, a in enumerate(by_operation()[operation]):
             if operation in BLIND | {"barrier"}:
                 lines.append(f"{operation} -> {a.name} {extra}")
                 continue
@@ -110,15 +112,18 @@ def in_lanes(result):
 def test_in_lanes(mpi, nodes, ranks, tmp_path, fanlight_only):
     # Alltoall's blocks for a node must be neighbours.
     lanes = LANES - ({"alltoall"} if nodes.endswith("cyclic") else set())
-    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1}
+    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, "lanes=yes", LANES), "VERBOSE": 1}
     result = every_algorithm(mpi, ranks, settings, lanes, 2, LANES)
     assert in_lanes(result) == lanes, str(result)
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
-    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "RULES": rules(tmp_path, "lanes=yes"), "VERBOSE": 1})
+    file = pathlib.Path(rules(tmp_path, "lanes=yes", LANES))
+    file.write_text("".join(f"{o} -> multi-lane lanes=yes\n" for o in VECTORS) + file.read_text())
+    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "RULES": file, "VERBOSE": 1})
     assert in_lanes(result.must_be_ok()) == set(), str(result)
+    assert not any("multi-lane" in result.report.algorithms(o) for o in VECTORS), str(result)
     assert result.report.calls("bcast") and not result.report.calls("alltoall"), str(result)
 
 
@@ -220,5 +225,6 @@ def test_built_in_rules_on_two_hosts(mpi, fanlight_only, hosts_allowed):
     hosts = OnHosts(mpi.name, mpi.root, mpi.abi)
     result = run(hosts, 4, "every_algorithm 1", {"CORES": 1, "VERBOSE": 1}, timeout=90).must_be_ok()
     # They are for long vectors, and 200 KB are among the lengths.
-    assert in_lanes(result) >= {"reduce", "allreduce", "allgather", "reduce_scatter", "reduce_scatter_block"}, str(result)
+    assert in_lanes(result) >= {"allgather", "reduce_scatter", "reduce_scatter_block"}, str(result)
+    assert all("multi-lane" in result.report.algorithms(o) for o in ("reduce", "allreduce")), str(result)
     assert all(result.report.calls(operation) for operation in COMPOSED), str(result)

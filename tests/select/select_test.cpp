@@ -228,6 +228,7 @@ TEST(Selector, Lanes) {
     EXPECT_EQ(chosen(selector, s), "recursive-halving") << "in each lane are two ranks";
     EXPECT_TRUE(selector.choose(s).lanes);
     EXPECT_TRUE(forced.choose(s).lanes);
+    expect_all_in(error_of("", "bcast -> binomial lanes=yes"), {"multi-lane alone"});
     for (const char* other : {"flat=yes", "transport=rma-lock"})
         expect_all_in(error_of("", std::string("bcast -> binomial lanes=yes ") + other), {"transport=message alone"});
 }
