@@ -281,7 +281,8 @@ def explain(
     t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
               + (f" of each of {nodes} nodes" if nodes > 1 else "")
               + (" (oversubscribed)" if ranks > cores * nodes else ""))
-    parameters = ", ".join(f"{p}={value}" for p, value in c["parameters"].items() if value)
+    parameters = ", ".join(value if p == "level_algorithms" else f"{p}={value}" for p, values in c["parameters"].items()
+                           for value in (values if isinstance(values, list) else [values]) if value)
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
               + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"])

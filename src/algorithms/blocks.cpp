@@ -44,7 +44,7 @@ bool side_by_side(const Problem& problem) {
 
 namespace {
 
-// A rank has four offers, of which the schedule may need one more.
+// A rank has eight offers, of which the schedule may need some more.
 bool few(const Problem& problem) { return problem.size <= 4; }
 
 template <class BlockOf>

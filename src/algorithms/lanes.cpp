@@ -5,6 +5,7 @@
 
 #include "algorithms/blocks.h"
 #include "algorithms/declarations.h"
+#include "algorithms/levels.h"
 
 namespace fanlight {
 
@@ -141,6 +142,18 @@ void Lanes::allgather_down(Address all, const std::vector<int>& but) {
         std::erase_if(groups, [&](const Group& g) { return std::ranges::find(but, g.ranks.front()) != but.end(); });
         add(allgatherv_algorithms::all_read_all, shares(s, Operation::allgatherv), groups, in_place(s, [=](int) { return all; }));
     }
+}
+
+Schedule Lanes::on_every_level(Schedule (*own)(const Problem&)) {
+    Problem p = sub_problem(whole().operation);
+    p.bytes = whole().bytes;
+    Address from = input();
+    for (std::size_t s = 0; s <= last(); ++s) {
+        const Address to = s == last() ? output() : reserve(p.bytes);
+        add(algorithm_for(whole(), s, last(), p.operation, own), p, stages_[s], everywhere(from, to));
+        from = to;
+    }
+    return finish();
 }
 
 // Those that follow each other both ways are one.

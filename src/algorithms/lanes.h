@@ -47,6 +47,9 @@ public:
     // At both ends of stage s a rank's part lies at its place in `all`.
     BuffersOf in_place(std::size_t s, const std::function<Address(int rank)>& all) const;
 
+    // The operation itself, of all the data, on each level: what a rule names there, or `own`.
+    Schedule on_every_level(Schedule (*own)(const Problem&));
+
     // The input's blocks packed, or what will be the output's.
     Address pack();
     Address room_to_unpack();

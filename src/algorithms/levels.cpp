@@ -7,6 +7,12 @@
 
 namespace fanlight {
 
+Composer::Algorithm algorithm_for(const Problem& whole, std::size_t stage, std::size_t last, Operation operation, Schedule (*own)(const Problem&)) {
+    const Algorithm* named = named_for_stage(whole.parameters.levels, stage, last);
+    if (!named || named->operation != operation) return own;
+    return [=](const Problem& p) { return restriction(*named, p).empty() ? named->schedule(p) : own(p); };
+}
+
 Levels::Levels(const Problem& problem) : Composer(problem) {
     Topology topology = problem.topology.simplified();
     const auto blocked = [](const Domains& d) { return d.blocked(); };
@@ -51,14 +57,14 @@ std::vector<Address> Levels::reduce_up(std::size_t bytes) {
     std::vector<Address> operands{input()};
     for (std::size_t s = 0; s < last(); ++s) {
         operands.push_back(reserve(bytes));
-        add(algorithm, part(Operation::reduce, bytes), stages_[s], everywhere(operands[s], operands[s + 1]));
+        add(chosen(s, Operation::reduce, algorithm), part(Operation::reduce, bytes), stages_[s], everywhere(operands[s], operands[s + 1]));
     }
     return operands;
 }
 
 void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers) {
     for (std::size_t s = last(); s-- > 0;)
-        add(bcast_algorithms::one_to_all, part(Operation::bcast, bytes), stages_[s], buffers);
+        add(chosen(s, Operation::bcast, bcast_algorithms::one_to_all), part(Operation::bcast, bytes), stages_[s], buffers);
 }
 
 LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem) {
@@ -114,13 +120,13 @@ Problem LevelsOfBlocks::part(Operation operation, std::size_t stage, const Group
 
 void LevelsOfBlocks::gather_up(std::size_t count, const At& at) {
     for (std::size_t s = 0; s < count; ++s)
-        add(gather_algorithms::all_write_root, [&](const Group& g) { return part(Operation::gather, s, g); }, stages()[s],
+        add(chosen(s, Operation::gather, gather_algorithms::all_write_root), [&](const Group& g) { return part(Operation::gather, s, g); }, stages()[s],
             [&](int rank) { return Buffers{at(s, rank), at(s + 1, rank)}; });
 }
 
 void LevelsOfBlocks::scatter_down(std::size_t count, const At& at) {
     for (std::size_t s = count; s-- > 0;)
-        add(scatter_algorithms::root_writes_all, [&](const Group& g) { return part(Operation::scatter, s, g); }, stages()[s],
+        add(chosen(s, Operation::scatter, scatter_algorithms::root_writes_all), [&](const Group& g) { return part(Operation::scatter, s, g); }, stages()[s],
             [&](int rank) { return Buffers{at(s + 1, rank), at(s, rank)}; });
 }
 

@@ -7,12 +7,17 @@
 #include <functional>
 #include <vector>
 
+#include "algorithms/level_names.h"
 #include "schedule/composer.h"
 
 namespace fanlight {
 
 // Up to here latency counts; longer vectors are combined, or passed on, in as many parts as ranks.
 constexpr std::size_t longest_in_few_steps = 4096;
+
+// What the problem's rule names for a stage of so many; `own` where it names none of this operation, or
+// one that cannot serve a group.
+Composer::Algorithm algorithm_for(const Problem& whole, std::size_t stage, std::size_t last, Operation, Schedule (*own)(const Problem&));
 
 // A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
 // outermost.  A domain is represented by the problem's root where it has it, else by its first rank.  All are
@@ -28,9 +33,13 @@ public:
 
     // Reduces vectors through all stages but the last; where a rank has what it takes to each stage.
     std::vector<Address> reduce_up(std::size_t bytes);
+    // What a rule names for this stage, if it can serve there; else `own`.
+    Algorithm chosen(std::size_t stage, Operation operation, Schedule (*own)(const Problem&)) const {
+        return algorithm_for(whole(), stage, last(), operation, own);
+    }
     // In the last stage.
-    void between(Algorithm algorithm, Operation operation, std::size_t bytes, const BuffersOf& buffers) {
-        add(algorithm, part(operation, bytes), stages_.back(), buffers);
+    void between(Schedule (*algorithm)(const Problem&), Operation operation, std::size_t bytes, const BuffersOf& buffers) {
+        add(chosen(last(), operation, algorithm), part(operation, bytes), stages_.back(), buffers);
     }
     // Broadcasts through all stages but the last what the ranks of the last one have.
     void bcast_down(std::size_t bytes, const BuffersOf&);
@@ -60,8 +69,8 @@ public:
     void gather_up(std::size_t count, const At&);
     void scatter_down(std::size_t count, const At&);
     // In the last stage, each rank with what it stands for.
-    void between(Algorithm algorithm, Operation operation, const BuffersOf& buffers) {
-        add(algorithm, [&](const Group& g) { return part(operation, last(), g); }, stages().back(), buffers);
+    void between(Schedule (*algorithm)(const Problem&), Operation operation, const BuffersOf& buffers) {
+        add(chosen(last(), operation, algorithm), [&](const Group& g) { return part(operation, last(), g); }, stages().back(), buffers);
     }
 
     Address first() const { return output(whole().block(0).offset); }

@@ -37,9 +37,9 @@ Schedule prefixes_by_levels(const Problem& problem) {
         // The first group has rank 0: before that is nothing.
         const std::vector<int>& first = groups.front().ranks;
         const Levels::Groups others(groups.begin() + 1, groups.end());
-        levels.add(exscan_algorithms::all_read_lower, exscan, groups,
+        levels.add(levels.chosen(s, Operation::exscan, exscan_algorithms::all_read_lower), exscan, groups,
                    [&](int rank) { return Levels::Buffers{operands[s], std::ranges::binary_search(first, rank) ? before : inside}; });
-        levels.add(bcast_algorithms::one_to_all, bcast, others, Levels::everywhere(before, before));
+        levels.add(levels.chosen(s, Operation::bcast, bcast_algorithms::one_to_all), bcast, others, Levels::everywhere(before, before));
         for (const Levels::Group& group : others)
             if (group.ranks.front() != problem.rank && std::ranges::binary_search(group.ranks, problem.rank))
                 levels.combine(inside, before, problem.bytes, Order::after);

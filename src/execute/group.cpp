@@ -116,7 +116,9 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const 
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    for (std::size_t bytes = std::min(longest, length);; bytes /= 2) {
+    // Of many offers the shortest pieces make as few as any.
+    const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit).offers <= SharedLanes::offers_per_operation;
+    for (std::size_t bytes = std::min(longest, length); may_fit; bytes /= 2) {
         const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
         const Needs piece = needs(units);
         if (fits(piece, longest)) return cut_at(units, piece);

@@ -20,7 +20,7 @@ Address Composer::reserve(std::size_t bytes) {
     return at;
 }
 
-void Composer::add(Algorithm algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
+void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
                    const BuffersOf& buffers) {
     // Groups of one size and root have the same schedules, unless their blocks differ.
     std::map<std::vector<std::size_t>, std::vector<Needs>> known;

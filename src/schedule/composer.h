@@ -33,16 +33,16 @@ public:
     static BuffersOf everywhere(Address input, Address output) {
         return [=](int) { return Buffers{input, output}; };
     }
-    using Algorithm = Schedule (*)(const Problem&);
+    using Algorithm = std::function<Schedule(const Problem&)>;
 
     explicit Composer(const Problem& whole);
 
     // `part` is the problem of any group but for rank, size, root and topology.
-    void add(Algorithm algorithm, const Problem& part, const std::vector<Group>& groups, const BuffersOf& buffers) {
+    void add(const Algorithm& algorithm, const Problem& part, const std::vector<Group>& groups, const BuffersOf& buffers) {
         add(algorithm, [&](const Group&) { return part; }, groups, buffers);
     }
     // Groups whose blocks differ.
-    void add(Algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups, const BuffersOf&);
+    void add(const Algorithm&, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups, const BuffersOf&);
     // What this rank does by itself, as a round.
     void copy(Address from, Address to, std::size_t bytes);
     void combine(Address from, Address to, std::size_t bytes, Order);

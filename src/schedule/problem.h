@@ -55,6 +55,7 @@ struct Parameters {
 #define PARAMETER(name, type, description) type name = 0;
 #include "schedule/parameters.def"
 #undef PARAMETER
+    std::uint64_t levels = 0;  // by-levels: which algorithms a rule names for them (algorithms/level_names.h)
     friend bool operator==(const Parameters&, const Parameters&) = default;
 };
 

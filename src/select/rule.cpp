@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "algorithms/level_names.h"
 #include "config/parse.h"
 
 namespace fanlight {
@@ -147,7 +148,12 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     allowed.insert(allowed.end(), ways.begin(), ways.end());
     const std::string unknown = std::string(to_string(algorithm->operation)) + ":" +
                                 std::string(algorithm->name) + " has no parameter";
-    for (const std::string_view w : words) set_parameter(choice, assignment(w, allowed, unknown, seen));
+    std::vector<std::string_view> names;
+    for (const std::string_view w : words) {
+        if (algorithm->name == "by-levels" && w.find('=') == std::string_view::npos) names.push_back(w);
+        else set_parameter(choice, assignment(w, allowed, unknown, seen));
+    }
+    choice.parameters.levels = level_names(algorithm->operation, names);
     if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
         wrong("lanes=yes goes with transport=message alone");
     if (choice.lanes && family_of(algorithm->operation) == Family::vector && !algorithm->levels)
@@ -164,7 +170,7 @@ Rule parse(const std::vector<std::string_view>& words) {
     std::vector<std::string_view> seen;
     for (auto w = words.begin() + 1; w != arrow; ++w)
         set_condition(rule, assignment(*w, conditions, "unknown condition", seen));
-    static_cast<Choice&>(rule) = choice_of(algorithm_or_native(rule.operation, arrow[1]), {arrow + 2, words.end()});
+    static_cast<Choice&>(rule) = parse_choice(rule.operation, {arrow[1].data(), static_cast<std::size_t>(words.back().data() + words.back().size() - arrow[1].data())});
     return rule;
 }
 
@@ -181,11 +187,11 @@ const Algorithm* algorithm_or_native(Operation operation, std::string_view name)
 }
 
 Choice parse_choice(Operation operation, std::string_view text) {
-    const std::size_t open = text.find('(');
+    const std::size_t open = text.find('('), close = text.rfind(')');
     std::vector<std::string_view> words;
     if (open != std::string_view::npos) {
-        if (text.back() != ')') wrong(quoted(text) + ": expected ')' at the end");
-        std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+        if (close == std::string_view::npos || close < open) wrong(quoted(text) + ": expected ')'");
+        std::string_view inside = text.substr(open + 1, close - open - 1);
         while (!inside.empty()) {
             const std::size_t comma = inside.find(',');
             for (const std::string_view word : words_of(inside.substr(0, comma))) words.push_back(word);
@@ -193,6 +199,9 @@ Choice parse_choice(Operation operation, std::string_view text) {
         }
     }
     const auto name = words_of(text.substr(0, open));
+    // In a rule's line parameters may stand behind it.
+    const auto behind = open == std::string_view::npos ? std::vector(name.begin() + !name.empty(), name.end()) : words_of(text.substr(close + 1));
+    words.insert(words.end(), behind.begin(), behind.end());
     return choice_of(algorithm_or_native(operation, name.empty() ? "" : name.front()), words);
 }
 

@@ -103,7 +103,7 @@ inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3);
 // The layout of a group's segment; all distances are in bytes.
 class SharedLanes {
 public:
-    static constexpr int offers_per_operation = 4;
+    static constexpr int offers_per_operation = 8;
 
     // How many operations may be under way: `one` after the other, but for the pieces of a long
     // message (a persistent operation's own segment), or `many`.

@@ -321,7 +321,7 @@ std::string fault(const std::vector<Schedule>& schedules, const Problem& whole,
     if (!machine.run()) return "deadlock";
     if (!machine.fault().empty()) return machine.fault();
     for (int r = 0; r < whole.size; ++r) {
-        if (schedules[static_cast<std::size_t>(r)].offers > 4) return "more than 4 offers";
+        if (schedules[static_cast<std::size_t>(r)].offers > 8) return "more than 8 offers";
         if (!machine.input_is_unchanged(r)) return "rank " + std::to_string(r) + "'s input changed";
         const Bytes want = expected(whole, r, extent);
         const Bytes& got = machine.output(r);

@@ -1,5 +1,6 @@
 """The commands over the core that has no MPI in it."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -71,6 +72,16 @@ def test_draw_writes_a_file(fanlight, tmp_path):
     ElementTree.parse(tmp_path / "x.svg")
     assert "svg" in fanlight("draw", "barrier", "dissemination").stdout
     assert "no/such" in fanlight("draw", "barrier", "dissemination", "-o", "no/such/x.svg", code=2).stderr
+
+
+def test_algorithms_of_the_levels(fanlight, tmp_path):
+    named = ("allreduce", "by-levels(all-read-all, recursive-doubling)", "-n", "16", "--topology", "2x2x4")
+    said = fanlight("count", *named, "--bytes", "8").stdout
+    assert re.search(r"by-levels +\d+ +\d+ +80 .* 16 .* 32 ", said), said
+    fanlight("draw", *named, "-o", tmp_path / "x.svg")
+    assert ">node 1<" in (tmp_path / "x.svg").read_text()
+    wrong = fanlight("count", "allreduce", "by-levels(no-such, ring)", "-n", "4", code=2).stderr
+    assert "'no-such' inside the domains of allreduce" in wrong
 
 
 def test_count(fanlight):

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "algorithms/level_names.h"
 
 namespace fanlight {
 namespace {
@@ -213,6 +216,22 @@ TEST(Selector, NodesAndTransports) {
     EXPECT_TRUE(selector.choose(s).flat);
     expect_all_in(error_of("", "bcast -> binomial transport=pigeon"), {"unknown transport 'pigeon'", "message, rma-fence"});
     expect_all_in(error_of("", "bcast -> binomial flat=2"), {"flat=2: expected yes or no"});
+}
+
+TEST(Selector, AlgorithmsOfTheLevels) {
+    const RuleFile file("allreduce bytes=..2K -> by-levels(root-reads-all, recursive-doubling) flat=no\n"
+                        "allreduce -> by-levels(ring)\n");
+    const Selector selector("", file.path()), forced("allreduce:by-levels(all-read-all,ring),bcast:by-levels(one-to-all,binomial,flat=no)", "");
+    const auto names = [](const Selector& s, Operation o, std::size_t bytes) { return names_of_levels(s.choose(situation(o, bytes, 8)).parameters.levels); };
+    using Names = std::vector<std::string_view>;
+    EXPECT_EQ(names(selector, Operation::allreduce, 8), (Names{"root-reads-all", "recursive-doubling"}));
+    EXPECT_TRUE(selector.choose(situation(Operation::allreduce, 8, 8)).composed);
+    EXPECT_EQ(names(selector, Operation::allreduce, 8192), (Names{"ring"}));
+    EXPECT_EQ(names(forced, Operation::allreduce, 8), (Names{"all-read-all", "ring"}));
+    EXPECT_EQ(names(forced, Operation::bcast, 8), (Names{"one-to-all", "binomial"}));
+    expect_all_in(error_of("", "allreduce -> by-levels(ring, no-such)"), {"'no-such' between the outermost domains of allreduce"});
+    expect_all_in(error_of("", "allreduce -> by-levels(ring"), {"expected ')'"});
+    expect_all_in(error_of("", "allreduce -> tree binomial"), {"has no parameter 'binomial'"});
 }
 
 TEST(Selector, Lanes) {

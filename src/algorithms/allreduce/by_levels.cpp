@@ -3,14 +3,18 @@
 //
 // Cost: of each level that of a reduce and of a bcast there; between the n outermost domains
 // ceil(log2 n) (a + n b + n g), long vectors 2 log2 n a + 2 n b.
+// Where the levels' algorithms are named and are allreduces: everybody takes part on each level, from the innermost on
+// with the ranks of its place in the other domains there; no way back, and each rank's messages between the domains.
 // Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; where that does
 // not commute and domains' ranks do not follow each other it is as of one domain.
 #include "algorithms/declarations.h"
+#include "algorithms/lanes.h"
 #include "algorithms/levels.h"
 
 namespace fanlight::allreduce_algorithms {
 
 Schedule by_levels(const Problem& problem) {
+    if (everybody_meets(problem)) return Lanes(problem).on_every_level(recursive_doubling);
     Levels levels(problem);
     const Address sum = levels.reduce_up(problem.bytes).back();
     const auto algorithm = problem.bytes <= longest_in_few_steps ? recursive_doubling : halving_doubling;

@@ -62,7 +62,7 @@ Schedule by_levels(const Problem& problem) {
         part.operation = Operation::alltoall;
         part.bytes = length * static_cast<std::size_t>(problem.size / radices[digit]);
         blocks = digit == 0 ? output() : levels.reserve(length * static_cast<std::size_t>(problem.size));
-        levels.add(all_write_all, part, groups, Levels::everywhere(packed, blocks));
+        levels.add(levels.chosen(digits - 1 - digit, Operation::alltoall, all_write_all), part, groups, Levels::everywhere(packed, blocks));
     }
     return levels.finish();
 }

@@ -2,13 +2,16 @@
 // come down again.
 //
 // Cost: 2 a inside each level, its own a; ceil(log2 n) a between the n outermost domains.
+// Where the levels' algorithms are named and are barriers: everybody takes part on each level, as in allreduce's.
 // Source: Intra-Cell 3.2 (TREE), its tree the machine's.  Any topology; of one domain: dissemination.
 #include "algorithms/declarations.h"
+#include "algorithms/lanes.h"
 #include "algorithms/levels.h"
 
 namespace fanlight::barrier_algorithms {
 
 Schedule by_levels(const Problem& problem) {
+    if (everybody_meets(problem)) return Lanes(problem).on_every_level(dissemination);
     Levels levels(problem);
     const Address up = levels.reduce_up(0).back();
     levels.between(dissemination, Operation::barrier, 0, Levels::everywhere(up, output()));

@@ -1,0 +1,28 @@
+// The algorithms that a rule names for the levels of a topology, the innermost first:
+//
+//     allreduce by-levels(root-reads-all, recursive-doubling)    to one rank of each domain, and between these
+//     allreduce by-levels(all-read-all, recursive-doubling)      everybody takes part on every level
+//
+// The last name is for the outermost domains' level, the last but one for all inside that no other is for; where
+// there are fewer levels the inner names vanish.  Inside, a name is one of the operation's own algorithms
+// where everybody can take part (barrier, allreduce, alltoall), else one of those that lead to a domain's
+// representative, or back from it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/registry.h"
+
+namespace fanlight {
+
+// As Parameters has them.  Throws std::invalid_argument that lists the names that exist.
+std::uint64_t level_names(Operation, std::span<const std::string_view> names);
+std::vector<std::string_view> names_of_levels(std::uint64_t);
+// Null where the text names none.
+const Algorithm* named_for_stage(std::uint64_t, std::size_t stage, std::size_t last);
+bool everybody_meets(const Problem&);
+
+}  // namespace fanlight

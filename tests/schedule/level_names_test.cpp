@@ -1,0 +1,106 @@
+// by-levels with the algorithms that a rule names for its levels.
+#include "algorithms/level_names.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "algorithms/registry.h"
+#include "schedule/all_ranks.h"
+#include "schedule/count.h"
+#include "schedule/verify.h"
+
+namespace fanlight {
+namespace {
+
+Problem problem_on(Operation operation, const char* topology) {
+    Problem p;
+    p.operation = operation;
+    p.size = Topology::places(topology);
+    p.topology = Topology::from(topology, p.size);
+    p.element = reduces(operation) ? 8 : 1;
+    p.bytes = operation == Operation::barrier ? 0 : 48;
+    if (family_of(operation) == Family::blocks_v) {
+        p.bytes = 0;
+        for (int r = 0; r < p.size; ++r) p.blocks.push_back({static_cast<std::size_t>(r) * 16, 16});
+    }
+    return p;
+}
+
+bool is_known(Operation operation, std::vector<std::string_view> names) {
+    try {
+        level_names(operation, names);
+        return true;
+    } catch (const std::invalid_argument&) {
+        return false;
+    }
+}
+
+// Every name that there is, inside and outside.
+TEST(LevelNames, EveryOneIsRight) {
+    std::set<std::string_view> all;
+    for (const Algorithm& a : algorithms()) all.insert(a.name);
+    int tried = 0;
+    for (const Algorithm& a : algorithms()) {
+        if (a.name != "by-levels") continue;
+        for (const char* topology : {"2x3", "4x2:cyclic", "2x2x2", "3+2", "2x(2+1)"})
+            for (const bool commutative : {true, false}) {
+                Problem p = problem_on(a.operation, topology);
+                p.commutative = commutative;
+                p.root = has_root(a.operation) ? p.size - 2 : 0;
+                std::vector<std::string_view> outside;
+                for (const std::string_view name : all)
+                    if (is_known(a.operation, {name})) outside.push_back(name);
+                std::vector<std::string_view> insides{""};
+                for (const std::string_view name : all)
+                    if (is_known(a.operation, {name, outside[0]})) insides.push_back(name);
+                for (const std::string_view inside : insides)
+                    for (const std::string_view name : outside) {
+                        p.parameters.levels = level_names(a.operation, inside.empty() ? std::vector{name} : std::vector{inside, name});
+                        const auto faults = verify(schedules_of_all(a.schedule, p), p);
+                        ASSERT_TRUE(faults.empty()) << to_string(a.operation) << " by-levels(" << inside << ", " << name << ") on " << topology << ": " << faults[0];
+                        ++tried;
+                    }
+            }
+    }
+    EXPECT_GT(tried, 2000);
+}
+
+TEST(LevelNames, SayWhatRuns) {
+    const Algorithm& by_levels = *find_algorithm(Operation::allreduce, "by-levels");
+    Problem p = problem_on(Operation::allreduce, "2x2x4");
+    const auto messages = [&](std::vector<std::string_view> names) {
+        p.parameters.levels = level_names(p.operation, names);
+        const Counts c = count(schedules_of_all(by_levels.schedule, p), p.topology);
+        std::vector<std::size_t> result{c.all.messages};
+        for (const Traffic& level : c.between) result.push_back(level.messages);
+        return result;
+    };
+    // Inside 12 messages for each 4 ranks, then 2 for each 2, then 2 for each 2 in two nodes.
+    EXPECT_EQ(messages({"all-read-all", "recursive-doubling"}), (std::vector<std::size_t>{48 + 16 + 16, 16, 16 + 16}));
+    EXPECT_EQ(messages({"all-read-all", "all-read-all", "recursive-doubling"}), messages({"all-read-all", "recursive-doubling"}));
+    // To one of 4, to one of 2, between these, and back.
+    EXPECT_EQ(messages({"root-reads-all", "recursive-doubling"}), (std::vector<std::size_t>{12 + 2 + 2 + 2 + 12, 2, 2 + 2 + 2}));
+    EXPECT_EQ(messages({"root-reads-all", "recursive-doubling"}), messages({}));
+    EXPECT_NE(messages({"reduce-scatter-gather", "recursive-doubling"}), messages({}));
+}
+
+TEST(LevelNames, WhatIsWrongIsSaid) {
+    const auto error = [](Operation o, std::vector<std::string_view> names) -> std::string {
+        try {
+            level_names(o, names);
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+        return "";
+    };
+    EXPECT_NE(error(Operation::bcast, {"no-such", "binomial"}).find("unknown algorithm 'no-such' inside the domains of bcast; there are binomial, "), std::string::npos);
+    EXPECT_NE(error(Operation::allreduce, {"root-reads-all"}).find("between the outermost domains of allreduce; there are binomial, "), std::string::npos);
+    EXPECT_NE(error(Operation::allreduce, {"all-read-all", "root-reads-all", "ring"}).find("either everybody takes part"), std::string::npos);
+    EXPECT_NE(error(Operation::bcast, {"by-levels"}).find("unknown"), std::string::npos);
+    EXPECT_NE(error(Operation::bcast, {"tree", "tree", "tree", "tree", "tree"}).find("4 algorithms at most"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fanlight
