@@ -5,12 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "execute/staging.h"
+
 namespace fanlight {
 
 namespace {
-
-constexpr std::size_t line = 64;
-std::size_t lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
 // A receive as its receiver's schedule has it.
 struct Receive {
@@ -50,7 +49,7 @@ struct Side {
     }
 
 private:
-    std::size_t take(std::size_t bytes) { return std::exchange(area, area + lines(bytes)); }
+    std::size_t take(std::size_t bytes) { return std::exchange(area, area + whole_lines(bytes)); }
 };
 
 class Sides {

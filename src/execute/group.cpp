@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -12,24 +11,9 @@
 #include "config/config.h"
 #include "execute/copy.h"
 #include "execute/steps.h"
-#include "schedule/builder.h"
 #include "topology/cores.h"
 
 namespace fanlight {
-
-namespace {
-
-// A piece that is staged: long enough to hide the flags; where one rank copies in and others copy
-// out, short enough that the two overlap.  Where a rank does both, or copies a block of its own
-// besides, less is gained by that; where ranks share a core nothing overlaps, and each piece costs
-// a switch of contexts.
-std::size_t default_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024;
-    const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
-    return one_way && !oversubscribed ? std::clamp(length / 4, shortest, one_way_longest) : longest;
-}
-
-}  // namespace
 
 Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
              int ranks_on_node, int cores, SharedLanes::Room room, std::span<std::byte> scratch)
@@ -59,222 +43,6 @@ Group::~Group() = default;
 
 std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
 
-// --- plans -----------------------------------------------------------------------------
-
-namespace {
-
-// No algorithm stages more than this in one run: every round of a tree or of a doubling
-// passes on at most everything, and there are no more rounds than log2(size) and the fold.
-// The root of a bcast may put everything to everybody.
-std::size_t staging_bound(const Problem& p) {
-    const auto size = static_cast<std::size_t>(p.size), rounds = static_cast<std::size_t>(std::bit_width(size));
-    return (total_bytes(p) + 64 * size) * (p.operation == Operation::bcast ? std::max(size, rounds + 2) : rounds + 2);
-}
-
-}  // namespace
-
-// What it returns is the same on all ranks: it depends on all of them.
-Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const BindOptions& options) const {
-    const std::size_t length = length_of(problem);
-    const Reach& reach = options.reach;
-    if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
-    // Of several nodes the largest has the least room for each rank, and the smallest needs the most.
-    const auto [smallest, largest] = reach.nodes ? reach.nodes->sizes() : std::pair(size_, size_);
-    const SharedLanes lanes = reach.nodes ? SharedLanes(nullptr, smallest) : lanes_;
-    const std::size_t area = std::min(lanes.staging_bytes(), reach.nodes ? SharedLanes(nullptr, largest).staging_bytes() : SIZE_MAX);
-    const bool oversubscribed = reach.nodes ? reach.oversubscribed : this->oversubscribed();
-    const std::size_t all_staged = options.single_copy ? std::min(area, options.single_copy_from) : area;
-    std::size_t longest = default_piece(problem.operation, length, oversubscribed);
-    if (config().piece) longest = config().piece;
-    if (problem.parameters.piece) longest = problem.parameters.piece;
-    else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
-    // What asks for pieces is also cut where nothing needs staging.
-    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
-    // Levels may make more offers than there is room for.
-    if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
-    const std::size_t room = area * (oversubscribed ? lanes.areas() : 1);
-    const auto needs = [&](std::size_t bytes) {
-        // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
-        // another way.
-        Needs most;
-        for (const Pieces& alike : pieces_of(problem, bytes)) {
-            Problem p = piece_of(problem, bytes, alike.first);
-            for (p.rank = 0; p.rank < p.size; ++p.rank) {
-                const Needs n = needs_of(algorithm.schedule(p), p.rank, lanes, options);
-                most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
-                        std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
-            }
-        }
-        return most;
-    };
-    const auto fits = [&](const Needs& n, std::size_t message) {
-        return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts &&
-               n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
-    };
-    const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
-    const Needs whole = needs(length);
-    // As it is when all that is long is read from its owner.
-    if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
-    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    // Of many offers the shortest pieces make as few as any.
-    const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit).offers <= SharedLanes::offers_per_operation;
-    for (std::size_t bytes = std::min(longest, length); may_fit; bytes /= 2) {
-        const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
-        const Needs piece = needs(units);
-        if (fits(piece, longest)) return cut_at(units, piece);
-        if (units == unit) break;
-    }
-    // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
-    if (fits(whole, room)) return cut_at(length, whole);
-    if (whole.offers > SharedLanes::offers_per_operation)
-        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(whole.offers) + " offers in one operation; there is room for " +
-                                    std::to_string(SharedLanes::offers_per_operation));
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " would have to stage a whole buffer of all ranks' blocks, " +
-                                std::to_string(total_bytes(problem)) + " bytes; there is room for " +
-                                std::to_string(room) +
-                                " (it serves longer ones where single copy is allowed)");
-}
-
-// Messages may be of any length; windows have room for so much.
-std::size_t Group::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
-    const std::size_t length = length_of(problem);
-    const RemoteRoom room = remote_->room();
-    if (room.bytes == 0 || length == 0) return length;
-    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    for (std::size_t bytes = length;; bytes = (bytes / 2 + unit - 1) / unit * unit) {
-        Problem p = piece_of(problem, bytes, 0);
-        p.rank = -1;
-        const Exchange needs = exchange(algorithm, p, reach);
-        if (needs.area_bytes <= room.bytes && needs.flags <= room.flags) return bytes;
-        if (bytes <= unit || needs.flags > room.flags) break;
-    }
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " needs more than the windows' " + std::to_string(room.bytes) + " bytes and " +
-                                std::to_string(room.flags) + " flags");
-}
-
-void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
-    plan.algorithm = &algorithm;
-    const Reach& reach = options.reach;
-    plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name);
-    if (reach.nodes) plan.name.append(", ").append(to_string(reach.transport));
-    plan.name.append(")");
-    plan.piece_bytes = cut.bytes;
-    plan.called = called(problem);
-    const bool whole = length_of(problem) <= cut.bytes;
-    const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
-    plan.parts.resize(pieces.size());
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
-        Schedule schedule = p.rank < 0 ? Schedule{} : algorithm.schedule(p);
-        if (reach.nodes) {
-            const Exchange messages = exchange(algorithm, p, reach);
-            bind(schedule, p.rank, plan.called, p.element, lanes_, options, plan.parts[i].schedule, &messages);
-        } else {
-            bind(schedule, rank_, plan.called, p.element, lanes_, options, plan.parts[i].schedule);
-        }
-        plan.parts[i].schedule.wide = cut.wide;
-        plan.parts[i].repeat = pieces[i].number;
-        Builder::recycle(std::move(schedule));
-    }
-    // No offer is longer than all bytes together; in a neighborhood nobody knows these.
-    const bool nothing_is_direct = !options.single_copy || (total_bytes(problem) < options.single_copy_from &&
-                                                            family_of(problem.operation) != Family::neighbors);
-    const BoundSchedule& first = plan.parts.front().schedule;
-    plan.tells_first = whole && nothing_is_direct && first.tells_first;
-    const auto is_alone = [](const BoundStep& s) {
-        return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
-    };
-    plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
-    plan.relengths_to = whole && !reach.nodes ? relengths_to(problem, plan, options) : 0;
-    if (plan.relengths_to) plan.moves = first.steps;
-}
-
-std::size_t Group::relengths_to(const Problem& p, const Plan& plan, const BindOptions& options) const {
-    const bool can_be = p.operation == Operation::allgatherv || p.operation == Operation::gatherv ||
-                        p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
-    if (!can_be || !moves_blocks_whole(p, plan.parts.front().schedule)) return 0;
-    std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), lanes_.staging_bytes());
-    for (const std::size_t piece : {options.piece, p.parameters.piece, config().piece})
-        if (piece) longest = std::min(longest, piece);
-    if (!options.single_copy) return longest;
-    return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
-}
-
-void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
-    if (const std::string why = restriction(algorithm, problem); !why.empty())
-        throw std::invalid_argument(why);
-    BindOptions options = options_;
-    options.reach = reach;
-    if (reach.nodes) options.single_copy = reach.single_copy;
-    plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
-}
-
-Plan Group::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
-    Plan result;
-    plan(algorithm, problem, result, reach);
-    return result;
-}
-
-namespace {
-
-std::size_t whole_lines(std::size_t bytes) { return bytes / 64 * 64; }
-
-}  // namespace
-
-// Each peer has as many slots in the staging as cells.
-std::size_t Group::longest_piece(const Share& share) const {
-    const std::size_t room = lanes_.staging_bytes() * (share.wide ? lanes_.areas() : 1);
-    return whole_lines(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes_.depth()));
-}
-
-bool Group::plans_blindly(const Algorithm& algorithm, const Share& share) const {
-    constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
-    return single_copy_ || (algorithm.piecewise && longest_piece(share) >= shortest);
-}
-
-void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, Plan& plan) const {
-    Problem p = problem;
-    BindOptions options = options_;
-    options.stage_at_reader = share.at_reader;
-    const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
-    const bool in_pieces = algorithm.piecewise && (!single_copy_ || asked);
-    if (in_pieces) {
-        options.single_copy = false;
-        const std::size_t piece = longest_piece(share);
-        options.piece = asked ? std::min(asked, piece) : piece;
-        // What is read is offered with all that lies between it, one block for each edge.
-        const std::size_t room = whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
-        p.parameters.piece = std::clamp<std::size_t>(room, 1, options.piece);
-    } else {
-        // What is shorter finds room as it is.
-        options.single_copy_from = std::min(options.single_copy_from, whole_lines(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
-    }
-    plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
-}
-
-bool Group::plans_neighbors(const Algorithm& algorithm, Most most) const { return plans_blindly(algorithm, {most}); }
-
-void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan) const {
-    plan_blindly(algorithm, problem, {most}, plan);
-}
-
-// A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
-// go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.
-Group::Share Group::share(Operation operation) const {
-    const bool exchange = operation == Operation::alltoallv;
-    const std::size_t peers = exchange ? static_cast<std::size_t>(size_ - 1) : 1;
-    return {{peers, peers}, exchange && size_ > 2, operation == Operation::scatterv};
-}
-
-bool Group::plans_whole(const Algorithm& algorithm) const { return plans_blindly(algorithm, share(algorithm.operation)); }
-
-void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
-    plan_blindly(algorithm, problem, share(problem.operation), plan);
-}
-
 void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
     auto& [last, plan] = last_whole_[problem.operation];
     const bool same = plan.algorithm == &algorithm && last.root == problem.root && last.parameters == problem.parameters;
@@ -286,8 +54,6 @@ void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const 
     constexpr std::size_t most_steps = 4096;  // the pieces of long blocks
     if (plan.parts.front().schedule.steps.size() > most_steps) plan = {};
 }
-
-// --- running ---------------------------------------------------------------------------
 
 void Group::meet() {
     const std::uint64_t own = load(lanes_.member(rank_).pid_namespace);

@@ -5,115 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "execute/staging.h"
+
 namespace fanlight {
-
-namespace {
-
-constexpr std::size_t line = 64;
-std::size_t lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
-
-Place place_of(std::size_t bytes, const BindOptions& options) {
-    if (bytes <= Cell::payload_bytes) return Place::inlined;
-    if (options.single_copy && bytes >= options.single_copy_from) return Place::direct;
-    return Place::staged;
-}
-
-// How many of something each peer has.
-class Counter {
-public:
-    std::size_t& operator[](int peer) {
-        for (auto& [p, n] : counts_)
-            if (p == peer) return n;
-        return counts_.emplace_back(peer, 0).second;
-    }
-    std::size_t most() const {
-        std::size_t most = 0;
-        for (const auto& [p, n] : counts_) most = std::max(most, n);
-        return most;
-    }
-
-private:
-    std::vector<std::pair<int, std::size_t>> counts_;
-};
-
-bool is_read_near(const Schedule& schedule, int rank, const Step& offer, const Reach& reach) {
-    if (!reach.nodes) return true;
-    return std::ranges::any_of(schedule.readers_of(offer), [&](int reader) { return reach.near(rank, reader); });
-}
-
-// Hands out the staging: as many slots for each channel as it has cells, each as long as the
-// longest message that uses it.  Only the sender needs to know: a reader finds the place in the
-// cell.
-class Staging {
-public:
-    Staging(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options)
-        : depth_(static_cast<std::size_t>(lanes.depth())), offers_(static_cast<std::size_t>(schedule.offers)) {
-        for (const Step& s : schedule.steps) {
-            if (s.bit || (s.kind == StepKind::put && !options.reach.near(rank, s.peer))) continue;
-            if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {
-                Slot& slot = slot_of(s.peer);
-                slot.bytes = std::max(slot.bytes, s.bytes);
-            } else if (s.kind == StepKind::put) {
-                slot_of(s.peer);
-            }
-        }
-        std::size_t used = 0;
-        Counter used_at;
-        for (Slot& slot : slots_) slot.at = take(slot.bytes, options.stage_at_reader ? used_at[slot.peer] : used);
-        for (const Step& s : schedule.steps)
-            if (s.kind == StepKind::offer)
-                offers_[static_cast<std::size_t>(s.offer)] =
-                    place_of(s.bytes, options) == Place::staged && is_read_near(schedule, rank, s, options.reach) ? take(s.bytes, used) : 0;
-        puts_ = {};
-    }
-    // The place of the next put to this peer, in the order of the schedule.
-    std::size_t next_put(int peer) { return slot_of(peer).at; }
-    std::size_t offer(int k) const { return offers_[static_cast<std::size_t>(k)]; }
-    // In one rank's area.
-    std::size_t total() const { return total_; }
-    std::size_t longest() const { return longest_; }
-
-private:
-    struct Slot {
-        int peer;
-        std::size_t number, bytes, at;
-    };
-    Slot& slot_of(int peer) {
-        const std::size_t number = puts_[peer]++ % depth_;
-        for (Slot& slot : slots_)
-            if (slot.peer == peer && slot.number == number) return slot;
-        return slots_.emplace_back(Slot{peer, number, 0, 0});
-    }
-    std::size_t take(std::size_t bytes, std::size_t& used) {
-        const std::size_t at = used;
-        used += lines(bytes);
-        total_ = std::max(total_, used);
-        longest_ = std::max(longest_, bytes);
-        return at;
-    }
-    std::size_t depth_;
-    std::vector<std::size_t> offers_;
-    std::vector<Slot> slots_;
-    Counter puts_;
-    std::size_t total_ = 0, longest_ = 0;
-};
-
-}  // namespace
-
-Needs needs_of(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options) {
-    const Staging staging(schedule, rank, lanes, options);
-    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes, 0};
-    for (std::size_t r = 0; r < schedule.rounds(); ++r) {
-        Counter puts;
-        for (const Step& s : schedule.round(r)) {
-            if (s.kind == StepKind::arrive && place_of(s.bytes, options) == Place::direct && options.reach.near(rank, s.peer))
-                needs.long_puts = std::max(needs.long_puts, ++puts[s.peer]);
-            if (s.kind == StepKind::offer && is_read_near(schedule, rank, s, options.reach))
-                needs.offers = std::max(needs.offers, s.offer + 1);
-        }
-    }
-    return needs;
-}
 
 namespace {
 
@@ -185,7 +79,7 @@ private:
 
     // What is to be combined comes to scratch memory of its own first.
     void from_and_to_afar(std::span<const Step> round) {
-        std::size_t room = lines(schedule_.scratch_bytes);
+        std::size_t room = whole_lines(schedule_.scratch_bytes);
         for (const Step& s : round) {
             if ((s.kind != StepKind::arrive && s.kind != StepKind::get) || near(s)) continue;
             BoundStep& b = transfer(BoundKind::receive, s, exchange_->receives[received_++]);
@@ -195,7 +89,7 @@ private:
             combined_.back().from_buffer = b.to_buffer = Buffer::scratch;
             combined_.back().from = b.to = room;
             b.order = Order::overwrite;
-            room += lines(s.bytes);
+            room += whole_lines(s.bytes);
             bound_.scratch_bytes = std::max(bound_.scratch_bytes, room);
         }
         for (; sent_ < exchange_->sends.size(); ++sent_) {
@@ -443,58 +337,6 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
     }
     bound.element = element;
     find_told(bound);
-}
-
-std::size_t length_of(const Problem& p) {
-    std::size_t longest = p.bytes;
-    for (const auto* blocks : {&p.blocks, &p.sends})
-        for (const Block& b : *blocks) longest = std::max(longest, b.bytes);
-    return longest;
-}
-
-std::size_t total_bytes(const Problem& p) {
-    switch (family_of(p.operation)) {
-        case Family::signal: return 0;
-        case Family::vector: return p.bytes;
-        case Family::blocks: return p.bytes * static_cast<std::size_t>(p.size);
-        case Family::blocks_v:
-        case Family::neighbors: break;
-    }
-    std::size_t total = 0;
-    for (const Block& b : p.blocks) total += b.bytes;
-    for (const Edge& e : p.edges)
-        if (e.to == p.rank) total += e.bytes;
-    return total;
-}
-
-Problem piece_of(const Problem& p, std::size_t piece_bytes, std::size_t index) {
-    Problem piece = p;
-    const std::size_t begin = index * piece_bytes;
-    const auto cut = [&](std::size_t bytes) {
-        return bytes <= begin ? 0 : std::min(piece_bytes, bytes - begin);
-    };
-    piece.bytes = cut(p.bytes);
-    if (family_of(p.operation) == Family::blocks && p.stride == 0) piece.stride = p.bytes;
-    for (auto* blocks : {&piece.blocks, &piece.sends})
-        for (Block& b : *blocks) b.bytes = cut(b.bytes);
-    return piece;
-}
-
-std::vector<Pieces> pieces_of(const Problem& p, std::size_t piece_bytes) {
-    // Where the vector or a block ends, the piece that it ends in is shorter, and those behind it.
-    std::vector<std::size_t> firsts{0};
-    const auto ends = [&](std::size_t bytes) {
-        if (bytes > 0) firsts.insert(firsts.end(), {bytes / piece_bytes, (bytes + piece_bytes - 1) / piece_bytes});
-    };
-    ends(p.bytes);
-    for (const auto* blocks : {&p.blocks, &p.sends})
-        for (const Block& b : *blocks) ends(b.bytes);
-    std::ranges::sort(firsts);
-    firsts.erase(std::ranges::unique(firsts).begin(), firsts.end());
-    std::vector<Pieces> pieces;  // the last of `firsts` is behind the end
-    for (std::size_t i = 0; i + 1 < firsts.size(); ++i) pieces.push_back({firsts[i], firsts[i + 1] - firsts[i]});
-    if (pieces.empty()) pieces.push_back({0, 1});
-    return pieces;
 }
 
 }  // namespace fanlight

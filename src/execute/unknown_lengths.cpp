@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "execute/staging.h"
 #include "execute/steps.h"
 
 namespace fanlight {
@@ -12,7 +13,6 @@ namespace fanlight {
 namespace {
 
 constexpr std::size_t line = 64, word = sizeof(std::uint64_t);
-std::size_t lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 std::size_t words_of_bits(int count) { return (static_cast<std::size_t>(count) + 63) / 64; }
 
 bool writes(const Step& s) { return s.kind == StepKind::put || s.kind == StepKind::offer; }
@@ -130,7 +130,7 @@ void UnknownLengths::write(const Message& m) {
         }
         place = Place::staged;
         to = group_.lanes_.staging(sequence_, group_.rank_) + staged_;
-        staged_ += lines(bytes);
+        staged_ += whole_lines(bytes);
         const auto distance = static_cast<std::uint64_t>(to - segment);
         std::memcpy(cell.payload, &distance, sizeof distance);
     }

@@ -96,7 +96,7 @@ protected:
 TEST_P(Bound, TheCatalogue) {
     for_each_algorithm({1, 2, 3, 4, 5, 8, 13, 17, 33}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
         std::vector<std::size_t> elements{0, 3, 300, 2500, 40000};
-        if (size > 16) elements = {0, 2500};
+        if (size > 16) elements = {2500};
         for (const Problem& problem : problems(algorithm, size, elements)) {
             const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
             if (plans.empty()) continue;
@@ -108,6 +108,7 @@ TEST_P(Bound, TheCatalogue) {
 }
 
 TEST_P(Bound, ManyLevels) {
+    if (GetParam() == How::mapped || GetParam() == How::oversubscribed) GTEST_SKIP() << "as staged";
     for_each_algorithm({16, 32}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
         if (!algorithm.levels) return;
         for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2"})

@@ -98,6 +98,23 @@ TEST(Composition, ReductionsOfLongElementsAreNotComposed) {
     }
 }
 
+TEST(Composition, RunsInLanesWhereThereIsSuchAForm) {
+    Problem p;
+    p.size = 4;
+    const auto in_lanes = [&](Operation o, const char* nodes) {
+        p.operation = o;
+        return composes_in_lanes(p, Topology::from(nodes, 4).level(0));
+    };
+    EXPECT_TRUE(in_lanes(Operation::bcast, "2x2"));
+    EXPECT_TRUE(in_lanes(Operation::alltoall, "2x2"));
+    EXPECT_FALSE(in_lanes(Operation::alltoall, "2x2:cyclic"));
+    EXPECT_FALSE(in_lanes(Operation::bcast, "3+1"));
+    EXPECT_FALSE(in_lanes(Operation::bcast, "4x1"));
+    for (const Operation o : {Operation::gather, Operation::scatter, Operation::scan, Operation::barrier}) EXPECT_FALSE(in_lanes(o, "2x2"));
+    p.commutative = false;
+    EXPECT_FALSE(in_lanes(Operation::allreduce, "2x2"));
+}
+
 TEST(Exchange, WhatIsSentIsReceived) {
     for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
         for (const Transport transport : {Transport::message, Transport::rma_fence}) {

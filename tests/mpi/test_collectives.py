@@ -64,6 +64,13 @@ def test_settings(mpi, ranks, settings, plain, fanlight_only):
     collectives(mpi, ranks, plain, "--quick", settings, operations)
 
 
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_neighborhoods_are_served_in_shared_memory_alone(mpi, fanlight_only):
+    result = running.run(mpi, 3, "collectives --quick", {"TRANSPORT": "message"}, timeout=90).must_be_ok()
+    served = {o for o in running.operations() if result.report.calls(o)}
+    assert "allreduce" in served and not any(o.startswith("neighbor") for o in served), str(result)
+
+
 # Every algorithm, forced.
 def forced(mpi, ranks, plain, algorithms, settings):
     options = "--quick" + (" --commutative" if "commutative" in algorithms[0].restrictions else "")

@@ -84,6 +84,12 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; ++i) MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, world);
     SAY(Alltoall(in, 1, MPI_INT, in, 1, MPI_INT, world));
     SAY(Allgatherv(in, 1, MPI_INT, out, out, out, MPI_DATATYPE_NULL, world));
+    const int none[64] = {0}, one[64] = {1, 1, 1, 1};
+#ifdef OPEN_MPI  // the others crash
+    SAY(Alltoallv(in, NULL, none, MPI_INT, out, one, none, MPI_INT, world));
+    SAY(Alltoallv(in, one, none, MPI_INT, out, one, NULL, MPI_INT, world));
+#endif
+    SAY(Alltoallv(in, one, none, MPI_INT, out, one, none, MPI_DATATYPE_NULL, world));
     MPI_Datatype uncommitted;
     MPI_Type_contiguous(2, MPI_INT, &uncommitted);
     SAY(Bcast(in, 4, uncommitted, 0, world));
