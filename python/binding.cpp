@@ -18,7 +18,6 @@
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 #include "schedule/verify.h"
-#include "execute/composition.h"
 #include "execute/wait.h"
 #include "select/rule.h"
 #include "select/select.h"
@@ -292,7 +291,7 @@ NB_MODULE(_core, m) {
         p.commutative = commutative;
         const Domains map = Topology::from(std::to_string(nodes) + "x*", ranks).level(0);
         const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
-                          .composed = map.count() > 1 && composes(p, map), .lanes = composes_in_lanes(p, map),
+                          .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .mpi = mpi};
         const Selector selector(forced, rules);

@@ -44,12 +44,12 @@ def configuration() -> str:
               "  `allreduce -> by-levels(root-reads-all, recursive-doubling)`. The last is between the outermost domains, the",
               "  last but one in all levels inside that no other is for; where there are fewer levels the inner names vanish.",
               "  Inside, the operation's own (barrier, allreduce, alltoall) means that everybody takes part on each level.",
+              "- On several nodes an algorithm runs between the nodes, one rank of each: `ring` is short for `by-levels(ring)`.",
+              "- `lanes=yes`: of each node not one rank but all have part in it, rank i of each moves its part of the data over",
+              "  messages: `ring` is short for `multi-lane(ring)`. Where nodes have different numbers of ranks, or the operation",
+              "  has no such form, such a rule is passed over (a forced algorithm runs without lanes).",
               "- `flat=yes`: on several nodes the algorithm runs among all ranks, in place of one rank of each node;",
-              "  `flat=no`: where the operation cannot be composed over nodes the rule is passed over.",
-              "- `lanes=yes`: of each node not one rank but all have part in it, rank i of each in lane i, which moves its part",
-              "  of the data over messages. Where nodes have different numbers of ranks, or the operation has no such form,",
-              "  such a rule is passed over (a forced algorithm runs without lanes). Of bcast, reduce and allreduce it is for",
-              "  `multi-lane` alone.",
+              "  `flat=no`: where the operation has no levels over nodes the rule is passed over.",
               "- `transport=`: shared, message, rma-fence, rma-lock or rma-flush.\n", "```",
               _core.built_in_rules().rstrip(), "```", ""]
     return "\n".join(lines)

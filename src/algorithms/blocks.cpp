@@ -44,8 +44,9 @@ bool side_by_side(const Problem& problem) {
 
 namespace {
 
-// A rank has eight offers, of which the schedule may need some more.
-bool few(const Problem& problem) { return problem.size <= 4; }
+// Of most_offers the schedule may need some more.
+constexpr int few_ranks = 4;
+bool few(const Problem& problem) { return problem.size <= few_ranks; }
 
 template <class BlockOf>
 int offer_each(Builder& b, const Problem& problem, BlockOf block) {
@@ -55,6 +56,8 @@ int offer_each(Builder& b, const Problem& problem, BlockOf block) {
 }
 
 }  // namespace
+
+int offers_of_blocks(int ranks) { return ranks <= few_ranks ? ranks - 1 : 1; }
 
 int offer_of_block(const Problem& problem, int owner, int r) {
     return !few(problem) ? 0 : r < owner ? r : r - 1;

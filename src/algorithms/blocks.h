@@ -28,6 +28,11 @@ int offer_blocks(Builder&, const Problem&);
 Address offered_block(const Problem&, int r);
 int offer_of_block(const Problem&, int owner, int r);
 
+// How many those are among so many ranks.
+int offers_of_blocks(int ranks);
+// The most that a rank can make in one operation.
+constexpr int most_offers = 8;
+
 // The length of blocks 0 .. r - 1 together: where block r lies when they are packed.
 std::size_t packed_offset(const Problem&, int r);
 

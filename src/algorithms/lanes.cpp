@@ -19,14 +19,13 @@ Lanes::Lanes(const Problem& problem) : Composer(problem) {
 
     std::vector<std::vector<int>> inside;  // the ranks of each domain, in the order of the lanes
     for (int r = 0; r < problem.size; ++r) inside.push_back({r});
-    std::vector<std::vector<int>> places;  // of stage and rank: in its group
     for (; !levels.empty(); levels.pop_back()) {
         const Domains& domains = levels.back();
         std::vector<std::vector<const std::vector<int>*>> of_domain(static_cast<std::size_t>(domains.count()));
         for (const auto& ranks : inside) of_domain[static_cast<std::size_t>(domains.of(ranks.front()))].push_back(&ranks);
         std::vector<std::vector<int>> around;
         Groups &groups = stages_.emplace_back(), &around_root = around_root_.emplace_back();
-        std::vector<int>& place = places.emplace_back(size);
+        std::vector<int>& place = places_.emplace_back(size);
         for (const auto& domain : of_domain) {
             const auto with_root = std::ranges::find_if(domain, [&](const auto* ranks) { return std::ranges::find(*ranks, problem.root) != ranks->end(); });
             for (std::size_t lane = 0; lane < domain.front()->size(); ++lane) {
@@ -45,50 +44,46 @@ Lanes::Lanes(const Problem& problem) : Composer(problem) {
         }
         inside = std::move(around);
     }
-    find_parts(places);
+    find_parts();
 }
 
-void Lanes::find_parts(const std::vector<std::vector<int>>& places) {
+void Lanes::find_parts() {
     const auto size = static_cast<std::size_t>(whole().size);
-    const auto place = [&](std::size_t s, int r) { return places[s][static_cast<std::size_t>(r)]; };
-    order_.resize(size);
-    std::iota(order_.begin(), order_.end(), 0);
-    std::ranges::sort(order_, [&](int a, int b) {
+    std::vector<int> order(size);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](int a, int b) {
         for (std::size_t s = 0; s < stages_.size(); ++s)
             if (place(s, a) != place(s, b)) return place(s, a) < place(s, b);
         return false;
     });
+    packing_.emplace(whole(), order);
     const bool is_vector = family_of(whole().operation) == Family::vector;
-    std::vector<Block> own(size);
-    std::size_t total = 0;
-    for (const int r : order_) {
-        own[static_cast<std::size_t>(r)] = {total, is_vector ? 0 : whole().block(r).bytes};
-        total += own[static_cast<std::size_t>(r)].bytes;
-    }
+    const std::size_t total = is_vector ? 0 : packing_->bytes();
     parts_.assign(1, std::vector<Block>(size, {0, is_vector ? whole().bytes : total}));
     for (std::size_t s = 0; s < stages_.size(); ++s) {
         std::vector<Block> shares(size);
-        for (const Group& group : stages_[s]) {
-            const Block all = part(s, group.ranks.front());
-            Problem p = sub_problem(whole().operation);
-            p.bytes = all.bytes;
-            p.size = static_cast<int>(group.ranks.size());
-            for (int i = 0; is_vector && i < p.size; ++i) {
-                const Block share = fanlight::part(p, i);
-                shares[static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(i)])] = {all.offset + share.offset, share.bytes};
+        const auto same = [&](int a, int b) {
+            for (std::size_t k = 0; k <= s; ++k)
+                if (place(k, a) != place(k, b)) return false;
+            return true;
+        };
+        if (is_vector)
+            for (const Group& group : stages_[s]) {
+                const Block all = part(s, group.ranks.front());
+                Problem p = sub_problem(whole().operation);
+                p.bytes = all.bytes;
+                p.size = static_cast<int>(group.ranks.size());
+                for (int i = 0; i < p.size; ++i) {
+                    const Block share = fanlight::part(p, i);
+                    shares[static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(i)])] = {all.offset + share.offset, share.bytes};
+                }
             }
-        }
         // The blocks of all who are at its place in every stage so far: they lie side by side.
         for (std::size_t i = 0; !is_vector && i < size;) {
             std::size_t end = i + 1;
-            const auto same = [&](int a, int b) {
-                for (std::size_t k = 0; k <= s; ++k)
-                    if (place(k, a) != place(k, b)) return false;
-                return true;
-            };
-            Block all = own[static_cast<std::size_t>(order_[i])];
-            for (; end < size && same(order_[i], order_[end]); ++end) all.bytes += own[static_cast<std::size_t>(order_[end])].bytes;
-            for (; i < end; ++i) shares[static_cast<std::size_t>(order_[i])] = all;
+            Block all = packing_->of(order[i]);
+            for (; end < size && same(order[i], order[end]); ++end) all.bytes += packing_->of(order[end]).bytes;
+            for (; i < end; ++i) shares[static_cast<std::size_t>(order[i])] = all;
         }
         parts_.push_back(std::move(shares));
     }
@@ -123,8 +118,12 @@ std::function<Problem(const Composer::Group&)> Lanes::across(Operation operation
     };
 }
 
-Address Lanes::reduce_up(Address all) {
-    for (std::size_t s = 0; s < last(); ++s) {
+Composer::Algorithm Lanes::across(Operation operation, Schedule (*own)(const Problem&)) const {
+    return algorithm_for(whole(), last(), last(), operation, own);
+}
+
+Address Lanes::reduce_up(Address all, std::size_t from_stage) {
+    for (std::size_t s = from_stage; s < last(); ++s) {
         const Address share = reserve(longest_part(s + 1));
         add(reduce_scatter_algorithms::all_read_all, shares(s, Operation::reduce_scatter), stages_[s], everywhere(all, share));
         all = share;
@@ -156,47 +155,32 @@ Schedule Lanes::on_every_level(Schedule (*own)(const Problem&)) {
     return finish();
 }
 
-// Those that follow each other both ways are one.
-void Lanes::for_blocks(const std::function<void(Block, std::size_t)>& act) const {
-    Block run;
-    std::size_t packed = 0;
-    for (const int r : order_) {
-        const Block b = whole().block(r);
-        if (b.bytes == 0) continue;
-        if (run.bytes > 0 && run.offset + run.bytes != b.offset) {
-            act(run, packed);
-            packed += std::exchange(run, {}).bytes;
+bool Lanes::one_by_one(std::size_t most) {
+    std::size_t number = 0, alike = 1;
+    for (std::size_t s = last(); s > 0; --s) number += alike *= stages_[s].front().ranks.size();
+    const std::size_t longest = std::ranges::max(parts_.back(), {}, &Block::bytes).bytes;
+    if (number == 0 || number > most || packing_->packed_at() || longest <= longest_in_few_steps) return false;
+    // Those alike follow each other in the order of the places.
+    const std::vector<int>& order = packing_->order();
+    alike_.assign(last() + 1, std::vector<std::vector<int>>(order.size()));
+    alike = 1;
+    for (std::size_t s = last() + 1; s-- > 0; alike *= stages_[s].front().ranks.size()) {
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const auto first = order.begin() + static_cast<std::ptrdiff_t>(i / alike * alike);
+            std::vector<int>& ranks = alike_[s][static_cast<std::size_t>(order[i])];
+            ranks.assign(first, first + static_cast<std::ptrdiff_t>(alike));
+            std::ranges::stable_partition(ranks, [&](int r) { return place(last(), r) == place(last(), order[i]); });
         }
-        if (run.bytes == 0) run.offset = b.offset;
-        run.bytes += b.bytes;
     }
-    if (run.bytes > 0) act(run, packed);
+    return true;
 }
 
-bool Lanes::is_packed() const {
-    int runs = 0;
-    for_blocks([&](Block, std::size_t) { ++runs; });
-    return runs <= 1;
-}
-
-Address Lanes::pack() {
-    std::size_t first = 0;
-    for_blocks([&](Block at, std::size_t) { first = at.offset; });
-    if (is_packed()) return input(first);
-    const Address packed = reserve(part(0, 0).bytes);
-    for_blocks([&](Block at, std::size_t to) { copy(input(at.offset), packed + to, at.bytes); });
-    return packed;
-}
-
-Address Lanes::room_to_unpack() {
-    std::size_t first = 0;
-    for_blocks([&](Block at, std::size_t) { first = at.offset; });
-    return is_packed() ? output(first) : reserve(part(0, 0).bytes);
-}
-
-void Lanes::unpack(Address packed) {
-    if (is_packed()) return;
-    for_blocks([&](Block at, std::size_t from) { copy(packed + from, output(at.offset), at.bytes); });
+std::function<Problem(const Composer::Group&)> Lanes::blocks_of_alike(std::size_t s, std::size_t i, Operation operation) const {
+    return [=, this](const Group& group) {
+        Problem p = sub_problem(operation);
+        for (const int r : group.ranks) p.blocks.push_back(whole().block(alike(s, r)[i]));
+        return p;
+    };
 }
 
 }  // namespace fanlight

@@ -7,8 +7,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "algorithms/packing.h"
 #include "schedule/composer.h"
 
 namespace fanlight {
@@ -38,9 +40,12 @@ public:
     // Of the last one: what its ranks have all of.
     std::function<Problem(const Group&)> across(Operation) const;
 
-    // From the innermost stage to the last but one each rank combines its share of `all`; where it has what it
-    // takes to the last stage.
-    Address reduce_up(Address all);
+    // What a rule names for the last stage, if it can serve there; else `own`.
+    Algorithm across(Operation, Schedule (*own)(const Problem&)) const;
+
+    // From a stage, else the innermost, to the last but one each rank combines its share of `all`; where it has what
+    // it takes to the last stage.
+    Address reduce_up(Address all, std::size_t from_stage = 0);
     // From the last stage but one to the innermost: all but these get what their groups have, each at its place
     // in `all`.
     void allgather_down(Address all, const std::vector<int>& but = {});
@@ -50,21 +55,31 @@ public:
     // The operation itself, of all the data, on each level: what a rule names there, or `own`.
     Schedule on_every_level(Schedule (*own)(const Problem&));
 
-    // The input's blocks packed, or what will be the output's.
-    Address pack();
-    Address room_to_unpack();
-    void unpack(Address packed);
+    // The blocks of all ranks, packed in the order of the parts.
+    const Packing& packing() const { return *packing_; }
+    // Long blocks that do not lie so are not copied to lie so: what a stage does is done for one block of each of its
+    // ranks after the other.  Not where that takes more than so many.
+    bool one_by_one(std::size_t most);
+    // Then: the ranks that have a rank's place in every stage up to s, those of its own outermost domain first; the same
+    // number for all.
+    const std::vector<int>& alike(std::size_t s, int rank) const { return alike_[s][static_cast<std::size_t>(rank)]; }
+    // How many they are, and of these in the own outermost domain.
+    std::size_t count(std::size_t s) const { return alike(s, 0).size(); }
+    std::size_t count_at_home(std::size_t s) const { return count(s) / stages_.back().front().ranks.size(); }
+    // Of each of a group's ranks the block of the i-th of those, where it lies.
+    std::function<Problem(const Group&)> blocks_of_alike(std::size_t s, std::size_t i, Operation) const;
 
 private:
     Problem sub_problem(Operation) const;
-    bool is_packed() const;
-    void for_blocks(const std::function<void(Block at, std::size_t packed)>&) const;
-    void find_parts(const std::vector<std::vector<int>>& places);
+    void find_parts();
+    int place(std::size_t s, int rank) const { return places_[s][static_cast<std::size_t>(rank)]; }
 
     std::vector<Groups> stages_, around_root_;
+    std::vector<std::vector<int>> places_;   // of stage and rank: in its group
     std::vector<int> home_;
     std::vector<std::vector<Block>> parts_;  // of stage and rank
-    std::vector<int> order_;                 // in which blocks are packed
+    std::optional<Packing> packing_;
+    std::vector<std::vector<std::vector<int>>> alike_;  // of stage and rank
 };
 
 }  // namespace fanlight

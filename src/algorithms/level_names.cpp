@@ -1,8 +1,11 @@
 #include "algorithms/level_names.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace fanlight {
 namespace {
@@ -22,7 +25,7 @@ Parts parts_of(Operation o) {
         case barrier: return {{barrier, reduce, bcast}, barrier};
         case allreduce: return {{allreduce, reduce, bcast}, allreduce};
         case scan:
-        case exscan: return {{reduce, bcast}, exscan};
+        case exscan: return {{bcast}, exscan};
         case allgather:
         case allgatherv: return {{}, allgatherv};
         case reduce_scatter:
@@ -30,6 +33,8 @@ Parts parts_of(Operation o) {
         default: return {{o}, o};
     }
 }
+
+std::uint64_t number(const Algorithm& a) { return static_cast<std::uint64_t>(&a - algorithms().data() + 1); }
 
 const Algorithm* find(std::span<const Operation> operations, std::string_view name) {
     for (const Operation o : operations)
@@ -66,7 +71,7 @@ std::uint64_t level_names(Operation operation, std::span<const std::string_view>
         if (!innermost) innermost = a;
         if (!outside && (a->operation == operation) != (innermost->operation == operation))
             throw std::invalid_argument("by-levels: on each level inside either everybody takes part (" + names_of({&operation, 1}) + ") or one rank of each domain");
-        result |= static_cast<std::uint64_t>(a - algorithms().data() + 1) << bits * i;
+        result |= number(*a) << bits * i;
     }
     return result;
 }
@@ -83,6 +88,45 @@ const Algorithm* named_for_stage(std::uint64_t names, std::size_t stage, std::si
     if (count == 0 || (count == 1 && stage != last)) return nullptr;
     const std::size_t i = stage == last ? count - 1 : std::min(stage, count - 2);
     return &algorithms()[(names >> bits * i & ((1u << bits) - 1)) - 1];
+}
+
+std::string_view text_of(const Algorithm& algorithm, std::uint64_t names) {
+    if (!names) return algorithm.name;
+    static std::mutex& mutex = *new std::mutex;
+    static auto& all = *new std::set<std::string>;
+    std::string text(algorithm.name);
+    char before = '(';
+    for (const std::string_view name : names_of_levels(names)) text.append(1, std::exchange(before, ',')).append(name);
+    const std::scoped_lock lock(mutex);
+    return *all.insert(text + ')').first;
+}
+
+OnLevels by_levels(const Algorithm& between) {
+    const Parts parts = parts_of(between.operation);
+    const Algorithm* named = find(std::span(&parts.outside, 1), between.name);
+    return {find_algorithm(between.operation, "by-levels"), named ? number(*named) : 0};
+}
+
+// The blocks of an alltoall travel in lanes by levels as well.
+OnLevels in_lanes(const Algorithm& between) {
+    OnLevels result = by_levels(between);
+    if (const Algorithm* lanes = find_algorithm(between.operation, "multi-lane")) result.algorithm = lanes;
+    return result;
+}
+
+bool goes_by_levels(const Problem& p, const Domains& domains) {
+    if (domains.count() == 1) return false;
+    switch (p.operation) {
+        case Operation::scan:
+        case Operation::exscan: return domains.blocked();
+        case Operation::alltoall: return false;  // each block would move once more
+        default: return find_algorithm(p.operation, "by-levels") && (!reduces(p.operation) || p.commutative || domains.blocked());
+    }
+}
+
+bool goes_in_lanes(const Problem& p, const Domains& domains) {
+    if (domains.count() == 1 || domains.members(0).size() == 1 || !domains.even()) return false;
+    return p.operation == Operation::alltoall || (find_algorithm(p.operation, "multi-lane") && (!reduces(p.operation) || p.commutative));
 }
 
 bool everybody_meets(const Problem& p) {

@@ -10,36 +10,56 @@ namespace fanlight {
 Composer::Algorithm algorithm_for(const Problem& whole, std::size_t stage, std::size_t last, Operation operation, Schedule (*own)(const Problem&)) {
     const Algorithm* named = named_for_stage(whole.parameters.levels, stage, last);
     if (!named || named->operation != operation) return own;
-    return [=](const Problem& p) { return restriction(*named, p).empty() ? named->schedule(p) : own(p); };
+    Parameters parameters = whole.parameters;
+    parameters.levels = 0;
+    return [=](Problem p) {
+        p.parameters = parameters;
+        return restriction(*named, p).empty() ? named->schedule(p) : own(p);
+    };
 }
 
-Levels::Levels(const Problem& problem) : Composer(problem) {
-    Topology topology = problem.topology.simplified();
-    const auto blocked = [](const Domains& d) { return d.blocked(); };
-    const Family family = family_of(problem.operation);
-    const bool blocks = family == Family::blocks || family == Family::blocks_v;
-    const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
-    const bool in_order = blocks || prefixes || (reduces(problem.operation) && !problem.commutative);
-    if (in_order && !std::all_of(topology.all().begin(), topology.all().end(), blocked)) topology = {};
-    for (int r = 1; blocks && r < problem.size; ++r)
-        if (problem.block(r).offset != problem.block(r - 1).offset + problem.block(r - 1).bytes) topology = {};
+Schedule inner_reduce(const Problem& p) {
+    if (p.bytes >= (p.size > 2 ? 16 * 1024u : 1024 * 1024u)) return reduce_algorithms::reduce_scatter_gather(p);
+    return p.size <= 16 ? reduce_algorithms::root_reads_all(p) : reduce_algorithms::binomial(p);
+}
 
-    std::vector<int> representatives(static_cast<std::size_t>(problem.size));
-    std::iota(representatives.begin(), representatives.end(), 0);
+Schedule inner_bcast(const Problem& p) {
+    if (p.size <= 16) return bcast_algorithms::one_to_all(p);
+    return p.bytes <= 512 * 1024 ? bcast_algorithms::binomial(p) : bcast_algorithms::pruned_ring(p);
+}
+
+Levels::Levels(const Problem& problem) : Composer(problem), topology_(problem.topology.simplified()), order_(static_cast<std::size_t>(problem.size)) {
+    const auto blocked = [](const Domains& d) { return d.blocked(); };
+    const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
+    const bool in_order = prefixes || (reduces(problem.operation) && !problem.commutative);
+    if (in_order && !std::ranges::all_of(topology_.all(), blocked)) topology_ = {};
+    std::iota(order_.begin(), order_.end(), 0);
+    std::ranges::stable_sort(order_, [&](int a, int b) {
+        for (const Domains& d : topology_.all())
+            if (!d.share(a, b)) return d.of(a) < d.of(b);
+        return false;
+    });
+
+    std::vector<int> representatives = order_;
     const auto meet = [&](const Domains& domains) {
-        Groups groups(static_cast<std::size_t>(domains.count()));
+        Groups groups;
         for (const int r : representatives) {
-            Group& group = groups[static_cast<std::size_t>(domains.of(r))];
-            if (has_root(problem.operation) && r == problem.root) group.root = static_cast<int>(group.ranks.size());
+            if (groups.empty() || !domains.share(groups.back().ranks.front(), r)) groups.emplace_back();
+            Group& group = groups.back();
+            if (prefixes || (has_root(problem.operation) && r == problem.root)) group.root = static_cast<int>(group.ranks.size());
             group.ranks.push_back(r);
         }
         representatives.clear();
         for (const Group& group : groups) representatives.push_back(group.ranks[static_cast<std::size_t>(group.root)]);
-        std::sort(representatives.begin(), representatives.end());
         stages_.push_back(std::move(groups));
     };
-    for (int level = topology.levels() - 1; level >= 0; --level) meet(topology.level(level));
+    for (int level = topology_.levels() - 1; level >= 0; --level) meet(topology_.level(level));
     meet(Domains(std::vector<int>(static_cast<std::size_t>(problem.size), 0)));
+}
+
+bool Levels::represents() const {
+    const std::vector<int>& ranks = stages_.back().front().ranks;
+    return std::ranges::find(ranks, whole().rank) != ranks.end();
 }
 
 Problem Levels::part(Operation operation, std::size_t bytes) const {
@@ -51,41 +71,52 @@ Problem Levels::part(Operation operation, std::size_t bytes) const {
     return p;
 }
 
-std::vector<Address> Levels::reduce_up(std::size_t bytes) {
-    const auto algorithm =
-        bytes <= longest_in_few_steps ? reduce_algorithms::root_reads_all : reduce_algorithms::reduce_scatter_gather;
-    std::vector<Address> operands{input()};
+std::vector<Address> Levels::reduce_up(std::size_t bytes, Address from) {
+    std::vector<Address> operands{from};
     for (std::size_t s = 0; s < last(); ++s) {
         operands.push_back(reserve(bytes));
-        add(chosen(s, Operation::reduce, algorithm), part(Operation::reduce, bytes), stages_[s], everywhere(operands[s], operands[s + 1]));
+        add(chosen(s, Operation::reduce, inner_reduce), part(Operation::reduce, bytes), stages_[s], everywhere(operands[s], operands[s + 1]));
     }
     return operands;
 }
 
-void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers) {
-    for (std::size_t s = last(); s-- > 0;)
-        add(chosen(s, Operation::bcast, bcast_algorithms::one_to_all), part(Operation::bcast, bytes), stages_[s], buffers);
-}
-
-LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem) {
-    std::vector<Block> now;
-    for (int r = 0; r < problem.size; ++r) now.push_back(problem.block(r));
-    of_stage_.push_back(now);
-    for (const Groups& groups : stages()) {
-        std::vector<Block> next(now.size());
-        for (const Group& group : groups) {
-            Block& all = next[static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(group.root)])];
-            all.offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
-            for (const int r : group.ranks) all.bytes += now[static_cast<std::size_t>(r)].bytes;
-        }
-        of_stage_.push_back(now = std::move(next));
+void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers, Where where) {
+    for (std::size_t s = last(); s-- > 0;) {
+        Groups groups = stages_[s];
+        std::erase_if(groups, [&](const Group& g) {
+            return where != Where::everywhere && topology_.level(0).share(g.ranks.front(), whole().root) != (where == Where::at_root);
+        });
+        add(chosen(s, Operation::bcast, inner_bcast), part(Operation::bcast, bytes), groups, buffers);
     }
 }
 
-std::size_t LevelsOfBlocks::total() const {
-    std::size_t bytes = 0;
-    for (const Block& b : of_stage_[0]) bytes += b.bytes;
-    return bytes;
+LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packing_(problem, order()) {
+    std::vector<Block> now;
+    std::vector<std::vector<int>> ranks;
+    std::size_t longest = 0;
+    for (int r = 0; r < problem.size; ++r) {
+        now.push_back(packing_.of(r));
+        ranks.push_back({r});
+        longest = std::max(longest, now.back().bytes);
+    }
+    at_their_places_ = has_root(problem.operation) && longest > longest_in_few_steps && !packing_.packed_at();
+    of_stage_.push_back(now);
+    if (at_their_places_) of_stage_and_rank_.push_back(ranks);
+    for (const Groups& groups : stages()) {
+        std::vector<Block> next(now.size());
+        std::vector<std::vector<int>> next_ranks(ranks.size());
+        for (const Group& group : groups) {
+            const auto representative = static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(group.root)]);
+            next[representative].offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
+            for (const int r : group.ranks) {
+                next[representative].bytes += now[static_cast<std::size_t>(r)].bytes;
+                const std::vector<int>& its = ranks[static_cast<std::size_t>(r)];
+                if (at_their_places_) next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
+            }
+        }
+        of_stage_.push_back(now = std::move(next));
+        if (at_their_places_) of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
+    }
 }
 
 LevelsOfBlocks::At LevelsOfBlocks::held(Address own, Address all) {
@@ -119,15 +150,51 @@ Problem LevelsOfBlocks::part(Operation operation, std::size_t stage, const Group
 }
 
 void LevelsOfBlocks::gather_up(std::size_t count, const At& at) {
-    for (std::size_t s = 0; s < count; ++s)
-        add(chosen(s, Operation::gather, gather_algorithms::all_write_root), [&](const Group& g) { return part(Operation::gather, s, g); }, stages()[s],
-            [&](int rank) { return Buffers{at(s, rank), at(s + 1, rank)}; });
+    for (std::size_t s = 0; s < count; ++s) move(Operation::gather, gather_algorithms::all_write_root, s, at);
 }
 
 void LevelsOfBlocks::scatter_down(std::size_t count, const At& at) {
-    for (std::size_t s = count; s-- > 0;)
-        add(chosen(s, Operation::scatter, scatter_algorithms::root_writes_all), [&](const Group& g) { return part(Operation::scatter, s, g); }, stages()[s],
-            [&](int rank) { return Buffers{at(s + 1, rank), at(s, rank)}; });
+    for (std::size_t s = count; s-- > 0;) move(Operation::scatter, scatter_algorithms::root_writes_all, s, at);
+}
+
+void LevelsOfBlocks::move(Operation operation, Schedule (*own)(const Problem&), std::size_t s, const At& at) {
+    Groups packed = stages()[s];
+    if (at_their_places_) {
+        const auto of_root = std::ranges::find_if(packed, [&](const Group& g) { return g.ranks[static_cast<std::size_t>(g.root)] == whole().root; });
+        move_one_by_one(Levels::part(operation, 0), own, s, *of_root, at);
+        packed.erase(of_root);
+    }
+    const bool up = operation == Operation::gather;
+    add(chosen(s, operation, own), [&](const Group& g) { return part(operation, s, g); }, packed,
+        [&](int rank) { return up ? Buffers{at(s, rank), at(s + 1, rank)} : Buffers{at(s + 1, rank), at(s, rank)}; });
+}
+
+void LevelsOfBlocks::move_one_by_one(const Problem& part, Schedule (*own)(const Problem&), std::size_t s, const Group& group, const At& at) {
+    const int root = whole().root;
+    const auto ranks_of = [&](int r) -> const std::vector<int>& { return of_stage_and_rank_[s][static_cast<std::size_t>(r)]; };
+    // The i-th of those that a rank stands for; the root's own is moved in the first stage.
+    const auto owner = [&](int r, std::size_t i) { return i < ranks_of(r).size() && (r != root || s == 0) ? ranks_of(r)[i] : -1; };
+    std::size_t most = 1;
+    for (const int r : group.ranks)
+        if (r != root) most = std::max(most, ranks_of(r).size());
+    const auto move = [&](std::size_t i) {
+        const auto problem = [&](const Group& g) {
+            Problem p = part;
+            for (const int r : g.ranks) p.blocks.push_back(owner(r, i) < 0 ? Block{} : whole().block(owner(r, i)));
+            return p;
+        };
+        add(own, problem, {group}, [&](int r) {
+            const std::size_t before = owner(r, i) < 0 ? 0 : offset(0, owner(r, i)) - offset(s, r);
+            const Address there = at(s, r) + before;
+            return part.operation == Operation::gather ? Buffers{there, output()} : Buffers{input(), there};
+        });
+    };
+    constexpr std::size_t at_one_time = 4;
+    for (std::size_t i = 0; i < most; i += at_one_time) {
+        std::vector<std::function<void()>> moves;
+        for (std::size_t k = i; k < std::min(i + at_one_time, most); ++k) moves.push_back([&, k] { move(k); });
+        overlap(moves);
+    }
 }
 
 }  // namespace fanlight

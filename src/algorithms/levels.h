@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/level_names.h"
+#include "algorithms/packing.h"
 #include "schedule/composer.h"
 
 namespace fanlight {
@@ -19,10 +20,14 @@ constexpr std::size_t longest_in_few_steps = 4096;
 // one that cannot serve a group.
 Composer::Algorithm algorithm_for(const Problem& whole, std::size_t stage, std::size_t last, Operation, Schedule (*own)(const Problem&));
 
+// What runs inside where no rule names another: as the built-in rules have it for the ranks of one node.
+Schedule inner_reduce(const Problem&);
+Schedule inner_bcast(const Problem&);
+
 // A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
-// outermost.  A domain is represented by the problem's root where it has it, else by its first rank.  All are
-// in one where the order counts (of prefixes, of blocks that travel together, where the operator does not
-// commute) and a domain's ranks, or all blocks, do not follow each other.
+// outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for prefixes by its last.  All are
+// in one where the order counts (of prefixes, and where the operator does not commute) and a domain's ranks do
+// not follow each other.
 class Levels : public Composer {
 public:
     explicit Levels(const Problem& whole);
@@ -30,9 +35,13 @@ public:
     using Groups = std::vector<Group>;
     const std::vector<Groups>& stages() const { return stages_; }
     std::size_t last() const { return stages_.size() - 1; }
+    // All ranks in the order of their places: those of a domain follow each other.
+    const std::vector<int>& order() const { return order_; }
+    // Whether this rank stands for its outermost domain.
+    bool represents() const;
 
     // Reduces vectors through all stages but the last; where a rank has what it takes to each stage.
-    std::vector<Address> reduce_up(std::size_t bytes);
+    std::vector<Address> reduce_up(std::size_t bytes, Address from = input());
     // What a rule names for this stage, if it can serve there; else `own`.
     Algorithm chosen(std::size_t stage, Operation operation, Schedule (*own)(const Problem&)) const {
         return algorithm_for(whole(), stage, last(), operation, own);
@@ -41,8 +50,10 @@ public:
     void between(Schedule (*algorithm)(const Problem&), Operation operation, std::size_t bytes, const BuffersOf& buffers) {
         add(chosen(last(), operation, algorithm), part(operation, bytes), stages_.back(), buffers);
     }
-    // Broadcasts through all stages but the last what the ranks of the last one have.
-    void bcast_down(std::size_t bytes, const BuffersOf&);
+    // Broadcasts through all stages but the last what the ranks of the last one have: in all domains, in the
+    // root's outermost one, or in all others.
+    enum class Where { everywhere, at_root, elsewhere };
+    void bcast_down(std::size_t bytes, const BuffersOf&, Where = Where::everywhere);
 
     // Of a bcast: the root has the vector in its input, the others will in their output.
     BuffersOf from_root() const {
@@ -52,19 +63,30 @@ public:
     Problem part(Operation, std::size_t bytes) const;
 
 private:
+    Topology topology_;  // without the levels that say nothing
     std::vector<Groups> stages_;
+    std::vector<int> order_;
 };
 
 // Blocks that travel together: before stage s a representative has those of all ranks that it stands for,
-// as they lie in the buffer of all blocks.
+// side by side in the order of the places.
 class LevelsOfBlocks : public Levels {
 public:
     explicit LevelsOfBlocks(const Problem& whole);
 
+    // Of all blocks.
+    Address pack(bool here = true) { return packing_.pack(*this, here); }
+    Address room_to_unpack() { return packing_.room_to_unpack(*this); }
+    void unpack(Address packed, bool here = true) { packing_.unpack(*this, packed, here); }
+    std::size_t total() const { return packing_.bytes(); }
+
     // Where a rank has them.
     using At = std::function<Address(std::size_t stage, int rank)>;
-    // Its own block in `own`; the root all of them in `all`; what others hold on the way in scratch.
+    // Its own block in `own`; the root all of them in `all`, packed; what others hold on the way in scratch.
     At held(Address own, Address all);
+    // Whether the root's blocks are long and do not lie packed: then it takes them from their places, or brings them
+    // there, one after the other, and there is no `all`.
+    bool at_their_places() const { return at_their_places_; }
     // Through the first `count` stages: from before to behind them, or back.
     void gather_up(std::size_t count, const At&);
     void scatter_down(std::size_t count, const At&);
@@ -73,15 +95,21 @@ public:
         add(chosen(last(), operation, algorithm), [&](const Group& g) { return part(operation, last(), g); }, stages().back(), buffers);
     }
 
-    Address first() const { return output(whole().block(0).offset); }
-    std::size_t total() const;
+    // Of a rank's, when all are packed.
     std::size_t offset(std::size_t stage, int rank) const { return of_stage_[stage][static_cast<std::size_t>(rank)].offset; }
 
 private:
     // The blocks of the group's ranks, from the place of the first one on.
     Problem part(Operation, std::size_t stage, const Group&) const;
+    // A gather or a scatter.
+    void move(Operation, Schedule (*own)(const Problem&), std::size_t stage, const At&);
+    // In the root's group alone, block after block.
+    void move_one_by_one(const Problem&, Schedule (*own)(const Problem&), std::size_t stage, const Group&, const At&);
 
-    std::vector<std::vector<Block>> of_stage_;  // and of rank
+    Packing packing_;
+    bool at_their_places_;
+    std::vector<std::vector<Block>> of_stage_;                 // and of rank
+    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for
 };
 
 }  // namespace fanlight

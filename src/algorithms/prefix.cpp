@@ -25,28 +25,49 @@ void double_prefixes(Builder& b, const Problem& problem, int lowest, int first_s
     }
 }
 
+namespace {
+
+// None that offers its output, into which more is combined on the way down.
+Schedule inner_prefixes(const Problem& p) {
+    const bool few = p.size <= 16;
+    if (p.operation == Operation::scan) return few ? scan_algorithms::all_read_lower(p) : scan_algorithms::recursive_doubling(p);
+    return few ? exscan_algorithms::all_read_lower(p) : exscan_algorithms::recursive_doubling(p);
+}
+
+}  // namespace
+
 Schedule prefixes_by_levels(const Problem& problem) {
     Levels levels(problem);
     const bool inclusive = problem.operation == Operation::scan;
-    const std::vector<Address> operands = levels.reduce_up(problem.bytes);
-    const Problem exscan = levels.part(Operation::exscan, problem.bytes),
-                  bcast = levels.part(Operation::bcast, problem.bytes);
-    const Address before = levels.reserve(problem.bytes), inside = levels.reserve(problem.bytes);
-    for (std::size_t s = levels.stages().size(); s-- > 0;) {
-        const Levels::Groups& groups = levels.stages()[s];
-        // The first group has rank 0: before that is nothing.
-        const std::vector<int>& first = groups.front().ranks;
-        const Levels::Groups others(groups.begin() + 1, groups.end());
-        levels.add(levels.chosen(s, Operation::exscan, exscan_algorithms::all_read_lower), exscan, groups,
-                   [&](int rank) { return Levels::Buffers{operands[s], std::ranges::binary_search(first, rank) ? before : inside}; });
-        levels.add(levels.chosen(s, Operation::bcast, bcast_algorithms::one_to_all), bcast, others, Levels::everywhere(before, before));
-        for (const Levels::Group& group : others)
-            if (group.ranks.front() != problem.rank && std::ranges::binary_search(group.ranks, problem.rank))
-                levels.combine(inside, before, problem.bytes, Order::after);
+    const std::size_t bytes = problem.bytes, last = levels.last();
+    const Problem bcast = levels.part(Operation::bcast, bytes);
+    const auto is_in = [&](const Levels::Group& g) { return std::ranges::find(g.ranks, problem.rank) != g.ranks.end(); };
+    // Up: in each group what lies before a rank there; its last rank then has what the group comes to.
+    std::vector<Address> before{output()};
+    Address value = input();
+    for (std::size_t s = 0; s <= last; ++s) {
+        const Operation operation = s == 0 ? problem.operation : Operation::exscan;
+        if (s > 0) before.push_back(levels.reserve(bytes));
+        levels.add(levels.chosen(s, operation, inner_prefixes), levels.part(operation, bytes), levels.stages()[s], Levels::everywhere(value, before[s]));
+        if (s == last) break;
+        const Address total = levels.reserve(bytes);
+        for (const Levels::Group& group : levels.stages()[s]) {
+            if (group.ranks.back() != problem.rank) continue;
+            const bool is_one = group.ranks.size() == 1;
+            levels.copy(is_one ? value : before[s], total, bytes);
+            if (!is_one && operation == Operation::exscan) levels.combine(value, total, bytes, Order::after);
+        }
+        value = total;
     }
-    if (inclusive) levels.copy(input(), output(), problem.bytes);
-    if (problem.rank > 0 && inclusive) levels.combine(before, output(), problem.bytes, Order::before);
-    if (problem.rank > 0 && !inclusive) levels.copy(before, output(), problem.bytes);
+    // Down: what lies before a group comes from its last rank.  Before the first group is nothing.
+    for (std::size_t s = last; s-- > 0;) {
+        const Levels::Groups others(levels.stages()[s].begin() + 1, levels.stages()[s].end());
+        levels.add(levels.chosen(s, Operation::bcast, inner_bcast), bcast, others, Levels::everywhere(before[s + 1], before[s + 1]));
+        const auto group = std::ranges::find_if(others, is_in);
+        if (group == others.end()) continue;
+        if (group->ranks.front() != problem.rank || (s == 0 && inclusive)) levels.combine(before[s + 1], before[s], bytes, Order::before);
+        else levels.copy(before[s + 1], before[s], bytes);
+    }
     return levels.finish();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/level_names.h"
 #include "collective/communicator.h"
 #include "collective/library.h"
 #include "collective/report.h"
@@ -67,7 +68,7 @@ std::string answer(const Communicator& c, Operation operation, std::size_t bytes
     if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
         kind.blocks.assign(static_cast<std::size_t>(c.size()), bytes);
     const Choice choice = c.serving()->choice(kind);
-    return choice.algorithm ? std::string(choice.algorithm->name) + " by " + std::string(choice.rule)
+    return choice.algorithm ? std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule)
                             : native(std::string(choice.rule));
 }
 

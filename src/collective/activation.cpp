@@ -17,6 +17,7 @@
 #include "collective/hooks.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
+#include "collective/progress_hook.h"
 #include "collective/requests.h"
 #include "config/config.h"
 #include "execute/copy_speed.h"
@@ -273,7 +274,8 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
+std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason,
+                                        SharedLanes::Room room = SharedLanes::Room::many) {
     MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
@@ -282,18 +284,21 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topol
     Sharing sharing{true, ranks_on_node(1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
-    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);
+    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason, room);
     mpi().Comm_free(&node);
 
     const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
-    const int facts[3] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy};
-    int least[3] = {0, 0, 0};
-    mpi().Allreduce(facts, least, 3, MPI_INT, MPI_MIN, comm);
+    const int facts[4] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy,
+                          progress_hook::exists() ? message_slots() : 0};
+    int least[4] = {0, 0, 0, 0};
+    mpi().Allreduce(facts, least, 4, MPI_INT, MPI_MIN, comm);
     reason = static_cast<Reason>(-least[0]);
     if (reason != Reason::none) return nullptr;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(topology.level(0).count()) +
                          " nodes"; }, rank);
-    return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    auto serving = std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    serving->slots = least[3];
+    return serving;
 }
 
 std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
@@ -307,18 +312,25 @@ std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, 
 
 }  // namespace
 
-std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room room,
-                                          Reason& reason) {
-    reason = Reason::several_nodes;
-    if (!blocking.on_one_node()) return nullptr;
+std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room room,
+                                               Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
+    if (!blocking.on_one_node()) {
+        reason = blocking.slots ? Reason::no_room : Reason::no_hook;
+        if (slots.first + slots.number > blocking.slots) return nullptr;
+        auto serving = activate_nodes(comm, rank, size, blocking.topology(), reason, room);
+        if (!serving) return nullptr;
+        serving->reach_by(make_message_transport(blocking.messages(), slots));
+        serving->of_requests = true;
+        return serving;
+    }
     Sharing sharing;
     const Reason mine = requests::can_be_under_way() ? Reason::none : Reason::no_thread;
     auto shared = share(comm, rank, size, sharing, reason, room, mine);
     if (!shared) return nullptr;
     auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
-    serving->shared_memory_alone = true;
+    serving->of_requests = true;
     return serving;
 }
 

@@ -6,6 +6,7 @@
 #include "collective/mpi_header.h"
 #include "collective/reason.h"
 #include "collective/serving.h"
+#include "collective/transports.h"
 
 namespace fanlight {
 
@@ -13,8 +14,8 @@ namespace fanlight {
 std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason);
 
 // For operations that are under way while their ranks do other things, of a communicator that
-// `blocking` serves: in shared memory alone.
-std::unique_ptr<Serving> activate_on_node(const Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room,
-                                          Reason& reason);
+// `blocking` serves.  Of several nodes: messages that no others of it have, by their slots.
+std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room,
+                                               Slots, Reason& reason);
 
 }  // namespace fanlight

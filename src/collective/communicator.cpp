@@ -68,7 +68,7 @@ Serving* Communicator::count(Reason& reason) {
         if (starts_left_ == 0) {
             starts_left_ = -1;
             starting_ = by_selector(
-                activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::many, why_not_starting_));
+                activate_for_requests(*serving_, handle_, rank_, size_, SharedLanes::Room::many, slots_of_started, why_not_starting_));
             if (starting_) starting_->neighborhood = serving_->neighborhood;
         }
         return ready_ = serving_.get();
@@ -90,6 +90,8 @@ void Communicator::agree() {
 
 void Communicator::end_serving() {
     ready_ = nullptr;
+    initialised_.clear();
+    starting_.reset();
     serving_.reset();
 }
 
@@ -112,10 +114,12 @@ std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
     if (!serving(reason)) return nullptr;
     if (const std::uint64_t free = free_on_all_ranks())
         return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
-    std::shared_ptr<Serving> made =
-        by_selector(activate_on_node(*serving_, handle_, rank_, size_, SharedLanes::Room::one, reason));
-    if (made) made->neighborhood = serving_->neighborhood;
-    if (made && initialised_.size() < 64) initialised_.push_back(made);
+    std::shared_ptr<Serving> made = by_selector(
+        activate_for_requests(*serving_, handle_, rank_, size_, SharedLanes::Room::one, {next_slot_, slots_for_pieces}, reason));
+    if (!made) return nullptr;
+    next_slot_ += slots_for_pieces;
+    made->neighborhood = serving_->neighborhood;
+    if (initialised_.size() < 64) initialised_.push_back(made);
     return made;
 }
 

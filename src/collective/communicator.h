@@ -10,6 +10,7 @@
 #include "collective/mpi_header.h"
 #include "collective/progress.h"
 #include "collective/reason.h"
+#include "collective/transports.h"
 
 namespace fanlight {
 
@@ -75,6 +76,7 @@ private:
     std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.
     std::vector<std::shared_ptr<Serving>> initialised_;
+    int next_slot_ = first_slot_of_persistent;
     Reason why_not_starting_ = Reason::not_started;
     // What serves the next blocking call without a further look: serving_, or null.
     Serving* ready_ = nullptr;

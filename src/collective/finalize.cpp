@@ -3,6 +3,7 @@
 #include "collective/communicator.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
+#include "collective/progress_hook.h"
 #include "collective/report.h"
 #include "collective/requests.h"
 #include "topology/single_copy.h"
@@ -17,6 +18,7 @@ void finalize() {
     mpi().Finalized(&finalized);
     if (!initialized || finalized || communicators::ended.load()) return;
     requests::finish_freed();
+    progress_hook::remove();
     communicators::close();
     report::write();
     let_others_read_no_more(true);

@@ -8,18 +8,18 @@
 #include <unordered_set>
 #include <vector>
 
-#include "collective/call.h"
+#include "collective/communicator.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "collective/progress.h"
-#include "collective/quiet.h"
+#include "collective/progress_hook.h"
 #include "execute/under_way.h"
 
 namespace fanlight {
 
 namespace requests {
 
-std::atomic<int> count{0}, apart{0};
+std::atomic<int> count{0};
 
 namespace {
 
@@ -112,147 +112,28 @@ extern "C" int fanlight_request_free(void* number) {
 }
 extern "C" int fanlight_request_cancel(void*, int) { return MPI_SUCCESS; }
 
-// Persistent operations by their requests.
-struct Table {
-    std::mutex mutex;
-    std::unordered_map<MPI_Request, Persistent*> all;
-    std::atomic<std::size_t> size{0};
-    // Of those that exist: two of one tag would be told of each other's end.
-    std::unordered_set<int> tags;
-    int last_tag = 0;
-
-    // Any tag but that of progress.cpp's receive; MPI has at least so many.
-    int take_tag() {
-        constexpr int most = 32766;
-        if (tags.size() == most) stop("more than " + std::to_string(most) + " persistent collectives at one time");
-        do last_tag = last_tag % most + 1;
-        while (!tags.insert(last_tag).second);
-        return last_tag;
-    }
-};
-Table& table() {
-    static Table& t = *new Table;
-    return t;
+// Not the caller's any more, nor is the group: it may have been completed when begin() returns.
+template <class Begin>
+void set_out(const Group& group, Begin&& begin) {
+    count.fetch_add(1, std::memory_order_relaxed);
+    const bool messages = group.has_messages();
+    begin();
+    if (messages && messages_under_way()) progress_hook::install();
 }
 
-// Changes when one is gone, whose request may come again.
-constinit std::atomic<std::uint64_t> generation{1};
-// MPI_THREAD_MULTIPLE.
-constinit std::atomic<bool> many_threads{true};
+}  // namespace
 
-struct Last {
-    MPI_Request request{};
-    std::uint64_t generation = 0;
-    Persistent* persistent = nullptr;
-};
-__attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
-
-[[gnu::noinline]] Persistent* look_up(MPI_Request request) {
-    Table& t = table();
-    if (t.size.load(std::memory_order_relaxed) == 0) return nullptr;
-    const std::scoped_lock lock(t.mutex);
-    const auto it = t.all.find(request);
-    if (it == t.all.end()) return nullptr;
-    last = {request, generation.load(std::memory_order_relaxed), it->second};
-    return it->second;
-}
-
-inline Persistent* find(MPI_Request request) {
-    if (last.request == request && last.generation == generation.load(std::memory_order_relaxed)) [[likely]] return last.persistent;
-    return look_up(request);
-}
-
-Persistent* find_apart(MPI_Request request) {
-    Persistent* const p = find(request);
-    return p && p->is_apart() ? p : nullptr;
-}
-
-template <class Do>
-void each_apart(int count, const MPI_Request all[], Do&& act) {
-    for (int i = 0; i < count; ++i)
-        if (Persistent* p = find_apart(all[i])) act(*p);
+void adopt(Group& group, Run& run) {
+    set_out(group, [&] { under_way().adopt(group, run); });
 }
 
 void set_empty(MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) fanlight_request_query(nullptr, status);
 }
 
-inline void count_apart(int change) {
-    // Without a locked instruction where it needs none.
-    if (many_threads.load(std::memory_order_relaxed)) [[unlikely]] apart.fetch_add(change, std::memory_order_relaxed);
-    else apart.store(apart.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
-}
-
-void adopt(Group& group, Run& run) {
-    count.fetch_add(1, std::memory_order_relaxed);
-    under_way().adopt(group, run);
-}
-
-}  // namespace
-
 bool can_be_under_way() { return under_way().has_helper(); }
-
-bool wait_apart(MPI_Request request, MPI_Status* status) {
-    Persistent* const p = find_apart(request);
-    if (!p) return false;
-    p->wait();
-    p->end();
-    set_empty(status);
-    return true;
-}
-
-bool get_status_apart(MPI_Request request, int* flag, MPI_Status* status) {
-    if (!find_apart(request)) return false;
-    *flag = finished_apart(1, &request);
-    if (*flag) set_empty(status);
-    return true;
-}
-
-bool test_apart(MPI_Request request, int* flag, MPI_Status* status) {
-    if (!get_status_apart(request, flag, status)) return false;
-    if (*flag) find(request)->end();
-    return true;
-}
-
-void finish_apart(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.wait(); });
-    end_apart(count, all);
-}
-
-bool finished_apart(int count, const MPI_Request all[]) {
-    bool finished = true;
-    each_apart(count, all, [&](Persistent& p) { finished &= p.look(); });
-    if (!finished) {
-        fanlight::progress();
-        progress();
-    }
-    return finished;
-}
-
-void end_apart(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.end(); });
-}
-
-void hand_over(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.hand_over(); });
-}
-
-bool start(MPI_Request request) {
-    Persistent* const p = find(request);
-    if (p) p->start();
-    return p != nullptr;
-}
-
-bool start(int count, const MPI_Request all[], int& error) {
-    error = MPI_SUCCESS;
-    if (std::none_of(all, all + std::max(count, 0), find)) return false;
-    for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
-        MPI_Request request = all[i];
-        if (Persistent* p = find(request)) p->start();
-        else error = mpi().Start(&request);
-    }
-    return true;
-}
+bool messages_under_way() { return under_way().has_messages(); }
+void advance_inside() { under_way().advance_inside(); }
 
 bool progress() {
     bool completed = false;
@@ -263,6 +144,12 @@ bool progress() {
         completed = true;
     }
     return completed;
+}
+
+void poll() {
+    constexpr int most = 64;
+    progress();
+    for (int i = 0; i < most && messages_under_way() && fanlight::progress().worked; ++i) progress();
 }
 
 bool wait(const std::function<bool()>& test) {
@@ -309,18 +196,7 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
 }
 
 void freed(MPI_Request request) {
-    if (Persistent* p = find(request)) {
-        {
-            const std::scoped_lock lock(table().mutex);
-            table().all.erase(request);
-            --table().size;
-            ++generation;
-        }
-        if (p->let_go()) delete p;
-        else p->abandoned = true;
-        return;
-    }
-    if (!any()) return;
+    if (persistent_freed(request) || !any()) return;
     const bool ours = under_way().any_of([&](Run& run) {
         if (started(run).request != request) return false;
         started(run).request = MPI_REQUEST_NULL;
@@ -377,10 +253,9 @@ void Started::begin(const Plan& plan, const void* input, void* output, const Com
     go(plan, input, output, combiner);
 }
 
-// Not ours any more: it may have been completed when this returns.
 void Started::go(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-    requests::count.fetch_add(1, std::memory_order_relaxed);
-    requests::under_way().start(serving->group(), *this, plan, input, output, combiner);
+    Group& group = serving->group();
+    requests::set_out(group, [&] { requests::under_way().start(group, *this, plan, input, output, combiner); });
 }
 
 void Started::complete() {
@@ -400,104 +275,6 @@ void Started::raise() {
     // Its handle may be another one's by now.
     const Communicator* const known = communicators::find(serving->comm());
     mpi().Comm_call_errhandler(known && known->starts_with(*serving) ? serving->comm() : MPI_COMM_WORLD, MPI_ERR_OTHER);
-}
-
-void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
-    if (handle) {
-        reserve(plan);
-        as_it_lies_ = !workspace.used();
-        if (as_it_lies_) finish = nullptr;
-        requests::Table& t = requests::table();
-        {
-            const std::scoped_lock lock(t.mutex);
-            tag_ = t.take_tag();
-        }
-        if (mpi().Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator(), &request) != MPI_SUCCESS)
-            stop("MPI_Recv_init failed");
-        int threads = MPI_THREAD_MULTIPLE;
-        mpi().Query_thread(&threads);
-        const std::scoped_lock lock(t.mutex);
-        requests::many_threads.store(threads == MPI_THREAD_MULTIPLE, std::memory_order_relaxed);
-        t.all.emplace(request, this);
-        ++t.size;
-        *handle = request;
-    }
-    plan_ = &plan;
-    input_ = input;
-    output_ = output;
-    reduces_ = combiner != nullptr;
-    if (combiner) combiner_ = *combiner;
-}
-
-Persistent::~Persistent() {
-    requests::Table& t = requests::table();
-    const std::scoped_lock lock(t.mutex);
-    t.tags.erase(tag_);
-}
-
-void Persistent::start() {
-    if (!as_it_lies_) [[unlikely]] repack();
-    active_ = true;
-    if (group_.begin(*this, *plan_, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
-        apart_ = true;
-        requests::count_apart(1);
-        // A rank whose waits are never long must let the MPI library progress nevertheless.
-        constexpr unsigned starts_per_progress = 64;
-        if (++starts_ % starts_per_progress == 0) [[unlikely]] progress();
-        return;
-    }
-    mpi().Start(&request);
-    requests::adopt(group_, *this);
-}
-
-void Persistent::repack() {
-    Call call(*this);
-    again(call);
-}
-
-bool Persistent::look() {
-    if (!finished) {
-        if (!group_.look(*this)) return false;
-        if (finish) finish();
-    }
-    return true;
-}
-
-void Persistent::wait() {
-    if (finished) return;
-    group_.finish(*this);
-    if (finish) finish();
-}
-
-void Persistent::end() {
-    active_ = apart_ = false;
-    requests::count_apart(-1);
-}
-
-void Persistent::hand_over() {
-    apart_ = false;
-    requests::count_apart(-1);
-    mpi().Start(&request);
-    if (finished) complete_request();
-    else requests::adopt(group_, *this);
-}
-
-void Persistent::complete() {
-    if (out_of_step) [[unlikely]] stop(group_.why_out_of_step());  // a receive has no error of ours
-    if (finish) finish();
-    complete_request();
-}
-
-void Persistent::complete_request() {
-    active_ = false;
-    const bool last = freed_;
-    mpi().Send(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator());
-    if (last) delete this;
-}
-
-bool Persistent::let_go() {
-    freed_ = true;
-    return !active_;
 }
 
 }  // namespace fanlight

@@ -65,6 +65,9 @@ namespace requests {
 // Persistent operations that run apart.
 extern std::atomic<int> apart;
 inline bool any_apart() { return apart.load(std::memory_order_relaxed) != 0; }
+// That there are.
+extern std::atomic<std::size_t> persistent;
+inline bool any_persistent() { return persistent.load(std::memory_order_relaxed) != 0; }
 }  // namespace requests
 
 // A persistent operation: its group serves nothing else, since MPI lets each rank start what it
@@ -82,6 +85,7 @@ public:
     // While it runs apart: advances it, and says whether it is finished; waits for that; ends it,
     // when it is finished; tells the MPI library of it.
     bool is_apart() const { return apart_; }
+    bool is_active() const { return active_; }
     bool look();
     void wait();
     void end();
@@ -102,15 +106,20 @@ private:
     void repack();
     void complete_request();
 
-    bool active_ = false, apart_ = false, freed_ = false;
+    std::atomic<bool> active_{false};
+    bool apart_ = false, freed_ = false;
     int tag_ = 0;
     unsigned starts_ = 0;
 };
 
 namespace requests {
 
-// Whether what is under way can be advanced while the program is elsewhere.
+// Whether what is under way in shared memory can be advanced while the program is elsewhere.
 bool can_be_under_way();
+
+// For progress_hook.h: whether anything with messages is under way; advances all.
+bool messages_under_way();
+void advance_inside();
 
 // How many there are: requests that are not complete.
 extern std::atomic<int> count;
@@ -123,9 +132,11 @@ bool start(int count, const MPI_Request[], int& error);
 // What runs apart; only where any_apart().
 // MPI_Wait: false where it does not run apart.
 bool wait_apart(MPI_Request, MPI_Status*);
-// MPI_Test, MPI_Request_get_status: the same.
+// MPI_Test: the same.
 bool test_apart(MPI_Request, int* flag, MPI_Status*);
-bool get_status_apart(MPI_Request, int* flag, MPI_Status*);
+// MPI_Request_get_status of any persistent one; false where it is none.  The MPI library is not asked: MPICH 5.0.2
+// ends a persistent receive by that.
+bool get_status(MPI_Request, int* flag, MPI_Status*);
 // Of several: waits for all that do; says whether all that do are finished, and then they may be
 // ended.  For the MPI library they are inactive.
 void finish_apart(int count, const MPI_Request[]);
@@ -137,6 +148,10 @@ void hand_over(int count, const MPI_Request[]);
 // Advances all and completes what is finished; whether that was anything.
 bool progress();
 
+// By MPI_Test and its like, whose next call may come late: the same, and what the network has for messages of ours is
+// taken at once.
+void poll();
+
 // Until test(), which asks the MPI library whether the call may return, is true; false when
 // nothing of ours is under way any more, so that the MPI library may wait by itself.
 bool wait(const std::function<bool()>& test);
@@ -147,6 +162,11 @@ int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, i
 
 // MPI_Request_free: an active operation goes on, and nobody is told of its end.
 void freed(MPI_Request);
+bool persistent_freed(MPI_Request);  // false: it is none
+// One that Group::begin has begun goes on among the others.
+void adopt(Group&, Run&);
+// What MPI calls an empty status.
+void set_empty(MPI_Status*);
 // MPI_Op_free: true where something that is under way uses it, after which it is freed.
 bool kept(MPI_Op*);
 // At MPI_Finalize: others may wait for this rank's part in what it has freed.

@@ -9,8 +9,10 @@
 #include <system_error>
 #include <tuple>
 
+#include "algorithms/level_names.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
+#include "collective/private_communicator.h"
 #include "collective/transports.h"
 #include "config/config.h"
 #include "select/select.h"
@@ -112,8 +114,8 @@ Domains each_by_itself(int ranks) {
 }  // namespace
 
 LoneGroup::LoneGroup(std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
-    : memory(unshared(Group::segment_bytes(1, SharedLanes::Room::one))),
-      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedLanes::Room::one) {
+    : memory(unshared(Group::segment_bytes(1, SharedLanes::Room::many))),
+      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedLanes::Room::many) {
     group.reach_by(std::move(remote));
 }
 
@@ -140,17 +142,30 @@ void Serving::decide_by(std::shared_ptr<const Selector> selector) {
     for (LastCall& call : last_) call = {};
 }
 
-Serving::~Serving() = default;
+// Communicators and windows end in the same order on all ranks, those without a group on their node included.
+Serving::~Serving() {
+    if (shared_) shared_->group.reach_by(nullptr);
+}
 
 Group& Serving::alone(Transport transport) {
     std::unique_ptr<LoneGroup>& alone = alone_[transport];
     if (!alone) {
         const std::shared_ptr<RemoteTransport> remote =
-            transport == Transport::message ? make_message_transport(comm_) : make_window_transport(comm_, transport);
+            transport == Transport::message ? make_message_transport(messages(), {0, std::clamp(message_slots(), 1, slots_in_place.number)}) : make_window_transport(comm_, transport);
         alone = std::make_unique<LoneGroup>(remote, sharing_);
         if (shared_ && transport == Transport::message) shared_->group.reach_by(remote);
     }
     return alone->group;
+}
+
+std::shared_ptr<const PrivateCommunicator> Serving::messages() {
+    if (!messages_) messages_ = std::make_shared<const PrivateCommunicator>(comm_);
+    return messages_;
+}
+
+void Serving::reach_by(std::shared_ptr<RemoteTransport> remote) {
+    if (shared_) shared_->group.reach_by(std::move(remote));
+    else alone_[Transport::message] = std::make_unique<LoneGroup>(std::move(remote), sharing_);
 }
 
 const Decision& Serving::decide(Kind&& kind) {
@@ -214,6 +229,7 @@ void Serving::keep_for_any_lengths(const Recent& made) {
     forget_last_calls(any.decision);
     any.decision.bytes = 0;
     any.decision.algorithm = made.decision.algorithm;
+    any.decision.text = made.decision.text;
     any.decision.parameters = made.decision.parameters;
     // Made of blocks none of which is empty.
     set_problem(any.problem, made.kind, rank, size);
@@ -241,8 +257,8 @@ Situation Serving::situation(const Kind& kind, const Problem& problem) const {
     }
     situation.ranks = size;
     situation.nodes = map_.count();
-    situation.composed = map_.count() > 1 && composes(problem, map_);
-    situation.lanes = composes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
+    situation.by_levels = goes_by_levels(problem, map_);
+    situation.lanes = goes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
     situation.commutative = kind.commutative;
@@ -272,7 +288,6 @@ void Serving::make(const Kind& kind, Decision& decision) {
 
     decision.algorithm = nullptr;
     decision.across = nullptr;
-    decision.composition.reset();
     decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
@@ -295,26 +310,20 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
-    const bool only_in_memory = shared_memory_alone || kind.operation == Operation::alltoallv ||
+    const bool only_in_memory = (of_requests && (on_one_node() || lengths_are_unknown)) || kind.operation == Operation::alltoallv ||
                                 kind.operation == Operation::allgatherv_any || neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
-    if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || (lengths_are_unknown && over_windows)) {
-        decision.reason = Reason::not_over_transport;
+    if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((lengths_are_unknown || of_requests) && over_windows)) {
+        decision.reason = of_requests && lengths_are_unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
         return;
     }
     decision.parameters = problem.parameters = choice.parameters;
     decision.transport = transport;
-    const bool lanes = choice.lanes && !choice.flat && !choice.algorithm->levels && transport == Transport::message;
-    const bool composed = lanes || (situation.composed && !choice.flat && !choice.algorithm->levels);
-    const bool mixed = map_.count() > 1 && transport == Transport::message && !composed && !lengths_are_unknown;
+    const bool mixed = map_.count() > 1 && transport == Transport::message && !lengths_are_unknown;
     try {
-        if (transport != Transport::shared) decision.across = &alone(transport);
+        if (transport != Transport::shared) decision.across = of_requests ? &group() : &alone(transport);
         const Reach apart{.nodes = &apart_, .transport = transport};
-        if (composed) {
-            decision.composition = std::make_unique<Composition>(
-                lanes ? Composition::By::lanes : Composition::By::representatives, *choice.algorithm, problem, map_, shared_ ? &shared_->group : nullptr, *decision.across,
-                apart, [this](const Problem& p) { return plan_in_node(p); });
-        } else if (mixed) {
+        if (mixed) {
             if (shared_) decision.across = &shared_->group;
             decision.across->plan(*choice.algorithm, problem, decision.plan,
                                   {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_});
@@ -332,49 +341,12 @@ void Serving::make(const Kind& kind, Decision& decision) {
         return;
     }
     decision.algorithm = choice.algorithm;
+    decision.text = text_of(*choice.algorithm, choice.parameters.levels);
     verbose([&] {
-        return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " +
-               std::string(choice.algorithm->name) +
-               (decision.across ? (lanes ? " in lanes over " : composed ? " between the nodes over " : mixed ? " in shared memory and over " : " over ") + std::string(to_string(transport)) : "") +
+        return std::string(to_string(kind.operation)) + " of " + std::to_string(decision.bytes) + " bytes: " + std::string(decision.text) +
+               (decision.across ? (mixed ? " in shared memory and over " : " over ") + std::string(to_string(transport)) : "") +
                " by " + std::string(choice.rule);
     }, rank);
-}
-
-// What a rule says of a communicator of this node alone.  Where it says `native`, or its algorithm
-// finds no room, the others could not know: an algorithm that always finds room takes its place.
-Plan Serving::plan_in_node(const Problem& problem) const {
-    const Group& group = shared_->group;
-    Situation situation;
-    situation.operation = problem.operation;
-    situation.bytes = problem.blocks.empty() ? problem.bytes : total_bytes(problem) / problem.blocks.size();
-    situation.ranks = problem.size;
-    situation.oversubscribed = group.oversubscribed();
-    situation.single_copy = group.single_copy();
-    situation.commutative = problem.commutative;
-    situation.mpi = mpi_name();
-    const Choice choice = selector_->choose_by_rule(situation);
-    if (choice.algorithm) {
-        try {
-            Problem p = problem;
-            p.parameters = choice.parameters;
-            return group.plan(*choice.algorithm, p);
-        } catch (const std::invalid_argument&) {
-        }
-    }
-    const auto always = [&] {
-        switch (problem.operation) {
-            case Operation::barrier: return "dissemination";
-            case Operation::gatherv: return "root-reads-all";
-            case Operation::scatterv: return "root-writes-all";
-            case Operation::allgatherv: return "ring";
-            case Operation::alltoall:
-            case Operation::reduce_scatter: return "pairwise";
-            case Operation::scan:
-            case Operation::exscan: return "linear";
-            default: return "binomial";
-        }
-    }();
-    return group.plan(*find_algorithm(problem.operation, always), problem);
 }
 
 const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {

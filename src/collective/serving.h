@@ -13,7 +13,6 @@
 #include "collective/neighborhood.h"
 #include "collective/reason.h"
 #include "collective/workspace.h"
-#include "execute/composition.h"
 #include "execute/group.h"
 #include "execute/unknown_lengths.h"
 #include "memory/segment.h"
@@ -26,11 +25,11 @@ namespace fanlight {
 // What happens to one kind of call: a plan, or the reason why the MPI library serves it.
 struct Decision {
     const Algorithm* algorithm = nullptr;  // null: the MPI library
+    std::string_view text;                 // its name, with those of its levels
     Parameters parameters;
     Transport transport = Transport::shared;  // on several nodes: between them
     Plan plan;                             // empty where lengths are not known
     Group* across = nullptr;               // runs it, where not all ranks share memory
-    std::unique_ptr<Composition> composition;
     std::unique_ptr<UnknownLengths> any;   // allgatherv_any
     std::size_t bytes = 0;
     Reason reason = Reason::none;
@@ -94,6 +93,8 @@ struct LoneGroup {
     Group group;
 };
 
+class PrivateCommunicator;
+
 class Serving {
 public:
     // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
@@ -118,7 +119,6 @@ public:
 
     void run(const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (!d.across) [[likely]] shared_->group.run(d.plan, input, output, combiner);
-        else if (d.composition) d.composition->run(input, output, combiner);
         else d.across->run(d.plan, input, output, combiner);
     }
     // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
@@ -127,8 +127,12 @@ public:
     // Of a neighborhood with these edges; lives as long as a LastCall that names it.
     const Plan& neighbor_plan(const Decision&, const Problem&);
 
-    // Of a communicator of one node.
-    Group& group() { return shared_->group; }
+    // In which this rank runs what is started, and what is for one node alone.
+    Group& group() { return shared_ ? shared_->group : alone_.at(Transport::message)->group; }
+    // Several nodes: of the same ranks, for messages.  To be called by all ranks together.
+    std::shared_ptr<const PrivateCommunicator> messages();
+    // ... and what reaches the ranks of other nodes: before the first operation that is started.
+    void reach_by(std::shared_ptr<RemoteTransport>);
     MPI_Comm comm() const { return comm_; }
     // Its first level: the nodes.
     const Topology& topology() const { return topology_; }
@@ -151,7 +155,8 @@ private:
 public:
     Workspace workspace;
     const int rank, size;
-    bool shared_memory_alone = false;  // what would go another way is the MPI library's
+    bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
+    int slots = 0;                     // several nodes: of messages under way at one time; 0: nothing can be under way
     std::atomic<int> under_way{0};     // operations that use its decisions' plans
     std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology, or several nodes
 
@@ -185,10 +190,10 @@ private:
         std::vector<Edge> edges;
         Plan plan;
     };
-    Plan plan_in_node(const Problem&) const;
     Group& alone(Transport);
 
-    std::map<Transport, std::unique_ptr<LoneGroup>> alone_;  // made when first needed
+    std::shared_ptr<const PrivateCommunicator> messages_;    // made when first needed
+    std::map<Transport, std::unique_ptr<LoneGroup>> alone_;  // the same
     // Also of those before: a program may choose for every call anew, and their plans may be in use.
     std::map<std::shared_ptr<const Selector>, Decisions> decisions_;
     std::shared_ptr<const Selector> selector_;

@@ -17,10 +17,13 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
         if (!lane_is_free(schedule, sequence_, sequence, Look{run.waits_for})) return begin_otherwise(run, plan, input, output, combiner);
     }
     offer_inline(*reinterpret_cast<Cell*>(lanes_.lane(sequence_) + s.cell), s, static_cast<const std::byte*>(input) + s.from, lanes_.base(), sequence_);
-    run.sequence_ = sequence_;
+    const std::uint64_t sequence = sequence_;
     prepare(run, plan, input, output, combiner);
-    write_down(doing_ = run.taken_, plan.called);
-    run.step_ = 1;
+    Run::Piece& piece = begin_piece(run);
+    piece.sequence = sequence;
+    piece.has_lane = true;
+    write_down(doing_ = piece.taken, plan.called);
+    piece.step = 1;
     return true;
 }
 
@@ -29,25 +32,23 @@ bool Group::begin_otherwise(Run& run, const Plan& plan, const void* input, void*
     if (!plan.tells_first) return false;
     const Look look{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
-    if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return false;
-    write_down(doing_ = run.taken_, plan.called);
+    Run::Piece& piece = begin_piece(run);
+    if (!lane_is_free(schedule, piece.taken, piece.sequence, look)) return false;
+    piece.has_lane = true;
+    write_down(doing_ = piece.taken, plan.called);
     // No further: to look at what others have not written yet would take the line away from them.
-    return steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, plan.name.c_str()},
-                 run.step_, schedule.told, look);
+    return steps(schedule, Frame::of(run, piece), piece.step, schedule.told, look);
 }
 
 template <class Wait>
 bool Group::rest(Run& run, const Wait& wait) {
-    const BoundSchedule& schedule = run.plan_->parts.front().schedule;
+    Run::Piece& piece = run.piece(0);
     try {
-        if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, run.plan_->name.c_str()},
-                   run.step_, schedule.steps.size(), wait))
-            return false;
+        if (!steps(*piece.schedule, Frame::of(run, piece), piece.step, piece.schedule->steps.size(), wait)) return false;
     } catch (const OutOfStep& e) {
         waiter_.fail(e.what());  // in some call of the program's
     }
-    run.taken_ = run.end_;
-    run.finished = true;
+    piece.read_by_others = piece.over = run.finished = true;
     told_done_ = sequence_;
     store(lanes_.member(rank_).done, sequence_);
     return true;

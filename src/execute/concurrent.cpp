@@ -12,11 +12,39 @@ void Group::prepare(Run& run, const Plan& plan, const void* input, void* output,
     run.output_ = static_cast<std::byte*>(output);
     if (combiner) run.combiner_ = *combiner;
     run.taken_ = sequence_;
-    for (const Plan::Part& part : plan.parts)
+    run.first_message_slot_ = message_slots_;
+    for (const Plan::Part& part : plan.parts) {
         sequence_ = number(part.schedule, sequence_) + numbers(part.schedule) * part.repeat;
+        message_slots_ += part.repeat;
+    }
     run.end_ = sequence_;
-    run.part_ = run.repeated_ = run.step_ = 0;
-    run.read_by_others_ = run.finished = run.out_of_step = false;
+    run.part_ = run.repeated_ = run.begun_ = run.over_ = 0;
+    run.finished = run.out_of_step = false;
+}
+
+Run::Piece& Group::begin_piece(Run& run) {
+    const Plan::Part& part = run.plan_->parts[run.part_];
+    Run::Piece& piece = run.piece(run.begun_);
+    piece.schedule = &part.schedule;
+    piece.input = run.input_;
+    piece.output = run.output_;
+    piece.taken = run.taken_;
+    piece.step = 0;
+    piece.has_lane = piece.read_by_others = piece.over = false;
+    if (remote_) piece.remote = remote_->for_operation(run.first_message_slot_ + run.begun_);
+    ++run.begun_;
+    run.taken_ = number(part.schedule, run.taken_) + numbers(part.schedule);
+    // A rank that has no part in it may have no buffers.
+    const auto behind = [&](auto* buffer) {
+        return reinterpret_cast<decltype(buffer)>(reinterpret_cast<std::uintptr_t>(buffer) + run.plan_->piece_bytes);
+    };
+    run.input_ = behind(run.input_);
+    run.output_ = behind(run.output_);
+    if (++run.repeated_ == part.repeat) {
+        run.repeated_ = 0;
+        ++run.part_;
+    }
+    return piece;
 }
 
 void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
@@ -39,7 +67,7 @@ void Group::unless_out_of_step(Act&& act) {
 }
 
 void Group::compare_under_way() {
-    unless_out_of_step([this](const Run& run) { compare_calls(run.taken_); });
+    unless_out_of_step([this](Run& run) { compare_calls(run.done()); });
 }
 
 bool Group::advance() {
@@ -49,40 +77,61 @@ bool Group::advance() {
 }
 
 void Group::advance(Run& run) {
-    const OneLook<false> look{run.waits_for};
-    const char* name = run.plan_->name.c_str();
-    while (!run.finished) {
-        const Plan::Part& part = run.plan_->parts[run.part_];
-        const BoundSchedule& schedule = part.schedule;
-        if (!run.read_by_others_) {
-            if (run.step_ == 0) {
-                if (!lane_is_free(schedule, run.taken_, run.sequence_, look)) return;
-                write_down(run.taken_, run.plan_->called);
-            }
-            if (!steps(schedule, {run.sequence_, {const_cast<std::byte*>(run.input_), run.output_, run.scratch_.data()}, &run.combiner_, name},
-                       run.step_, schedule.steps.size(), look))
-                return;
-            run.taken_ = run.sequence_ + numbers(schedule);
-            run.read_by_others_ = true;
-            tell_done();
-        }
-        if (schedule.has_direct_offers && !was_read(schedule, run.sequence_, look)) return;
-        run.read_by_others_ = false;
-        run.step_ = 0;
-        run.input_ += run.plan_->piece_bytes;
-        run.output_ += run.plan_->piece_bytes;
-        if (++run.repeated_ == part.repeat) {
-            run.repeated_ = 0;
-            run.finished = ++run.part_ == run.plan_->parts.size();
-        }
+    for (bool ended = true; ended;) {
+        while (run.part_ < run.plan_->parts.size() && run.begun_ - run.over_ < run.plan_->in_flight && has_message_slot(run)) begin_piece(run);
+        for (std::uint64_t k = run.over_; k < run.begun_; ++k)
+            if (!run.piece(k).over) advance(run, run.piece(k));
+        ended = false;
+        for (; run.over_ < run.begun_ && run.piece(run.over_).over; ++run.over_) ended = true;
+        run.finished = run.over_ == run.begun_ && run.part_ == run.plan_->parts.size();
+        if (run.finished) return;
     }
+}
+
+void Group::advance(Run& run, Run::Piece& piece) {
+    const OneLook<false> look{run.waits_for};
+    const BoundSchedule& schedule = *piece.schedule;
+    if (!piece.read_by_others) {
+        if (piece.step < schedule.ahead) steps(schedule, Frame::of(run, piece), piece.step, schedule.ahead, look);
+        if (!piece.has_lane) {
+            if (!lane_is_free(schedule, piece.taken, piece.sequence, look)) return;
+            write_down(piece.taken, run.plan_->called);
+            piece.has_lane = true;
+        }
+        if (!steps(schedule, Frame::of(run, piece), piece.step, schedule.steps.size(), look)) return;
+        piece.read_by_others = true;
+        tell_done();
+    }
+    piece.over = !schedule.has_direct_offers || was_read(schedule, piece.sequence, look);
+}
+
+// Its messages would not be taken for those of an operation that is in flight.
+bool Group::has_message_slot(const Run& run) const {
+    const Run& oldest = *runs_.front();
+    return !remote_ || run.first_message_slot_ + run.begun_ - (oldest.first_message_slot_ + oldest.over_) < remote_->operations_in_flight();
+}
+
+// Waits for it in place.
+void Group::run_in_flight(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    start(in_place_, plan, input, output, combiner);
+    try {
+        waiter_(-1, plan.name.c_str(), [&] {
+            advance();
+            doing_ = in_place_.done();
+            return in_place_.finished;
+        });
+    } catch (const OutOfStep&) {
+        runs_.clear();
+        throw;
+    }
+    if (in_place_.out_of_step) throw OutOfStep(out_of_step_);
 }
 
 void Group::tell_done() {
     std::uint64_t done = sequence_;
-    for (const Run* run : runs_)
-        if (run->taken_ < run->end_) {
-            done = run->taken_;
+    for (Run* run : runs_)
+        if (run->done() < run->end_) {
+            done = run->done();
             break;
         }
     if (done == told_done_) return;

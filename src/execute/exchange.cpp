@@ -149,7 +149,7 @@ public:
 
 private:
     RemoteMessage message(int peer, const Receive& r, std::size_t slot) const {
-        return {.peer = reach_.rank_of(peer), .offered = r.get, .number = r.number,
+        return {.peer = peer, .offered = r.get, .number = r.number,
                 .bytes = r.step->bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
     }
     static std::size_t slot_in_offer(const Side& owner, const Receive& r) {

@@ -33,7 +33,7 @@ struct Exchange {
     std::uint32_t flags = 0;
 };
 
-// A problem.rank of -1 is a rank that has no part in it, and knows of it what all must know.
+// With a problem.rank of -1 it has what all ranks must know alone: fences and room.
 Exchange exchange(const Algorithm&, const Problem&, const Reach&);
 
 }  // namespace fanlight

@@ -130,15 +130,14 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
     }
 }
 
-void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner, const Meanwhile* meanwhile) {
+void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
+    if (plan.in_flight > 1) [[unlikely]] return run_in_flight(plan, input, output, combiner);
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            const bool last = &part == &plan.parts.back() && i + 1 == part.repeat;
-            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan,
-                     last ? meanwhile : nullptr);
+            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan);
             from += plan.piece_bytes;
             to += plan.piece_bytes;
         }
@@ -150,11 +149,11 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     std::size_t shift = 0;
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes)
-            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, nullptr, &buffers, shift);
+            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, &buffers, shift);
 }
 
 void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
-                     const Combiner* combiner, const Plan& plan, const Meanwhile* meanwhile, const Mapped* mapped, std::size_t shift) {
+                     const Combiner* combiner, const Plan& plan, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter_, name};
     if (sequence_ == 0) meet();
@@ -164,12 +163,7 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     std::size_t next = 0;
-    const Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, mapped, shift};
-    if (meanwhile) [[unlikely]] {
-        int waits_for;
-        steps(schedule, frame, next, schedule.steps.size(), OneLook<true>{waits_for});
-        (*meanwhile)();
-    }
+    const Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
     steps(schedule, frame, next, schedule.steps.size(), wait);
     sequence_ = sequence + numbers(schedule);
     store(lanes_.member(rank_).done, sequence_);

@@ -62,20 +62,18 @@ public:
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
     // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
-    // `reach`: the schedule's ranks are not this group's members, but some of a communicator's, on
-    // several nodes; problem.rank is -1 where this one is none of them.
+    // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
     Plan plan(const Algorithm&, const Problem&, const Reach& reach = {}) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&, const Reach& reach = {}) const;
     // By which those of other nodes are reached; before the first such plan.
     void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
+    // Whether its operations have messages, so that only who may call MPI advances them.
+    bool has_messages() const { return remote_ != nullptr; }
 
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
-    // `meanwhile` is done where this member would wait for the first time (of the last piece), and may
-    // not be about this group.
-    using Meanwhile = std::function<void()>;
-    void run(const Plan&, const void* input, void* output, const Combiner* combiner, const Meanwhile* meanwhile = nullptr);
+    void run(const Plan&, const void* input, void* output, const Combiner* combiner);
 
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
@@ -139,7 +137,7 @@ private:
         std::size_t bytes;
         bool wide;  // BoundSchedule::wide
     };
-    Cut cut(const Algorithm&, const Problem&, const BindOptions&) const;
+    Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     std::size_t room_for_scratch() const {
         return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
@@ -157,7 +155,7 @@ private:
     std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
     void plan_blindly(const Algorithm&, const Problem&, const Share&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
-                  const Combiner*, const Plan&, const Meanwhile*, const Mapped* = nullptr, std::size_t shift = 0);
+                  const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t taken, std::uint64_t called);
     void compare_calls(std::uint64_t taken);
     void meet();
@@ -176,7 +174,11 @@ private:
     bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
     bool begin_otherwise(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
+    Run::Piece& begin_piece(Run&);
+    bool has_message_slot(const Run&) const;
     void advance(Run&);
+    void advance(Run&, Run::Piece&);
+    void run_in_flight(const Plan&, const void* input, void* output, const Combiner*);
     template <class Wait>
     bool rest(Run&, const Wait&);
     void tell_done();
@@ -222,6 +224,8 @@ private:
     std::map<Operation, Last> last_whole_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
+    std::uint64_t message_slots_ = 0;        // one for each of their pieces so far
+    Run in_place_;                           // of several pieces in flight, which is waited for in place
 };
 
 }  // namespace fanlight

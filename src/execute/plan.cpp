@@ -16,7 +16,7 @@ public:
     // goes_on: of each step whether it is a part that others follow; null: none is.
     Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound,
            const Exchange* exchange, const std::vector<bool>* goes_on = nullptr)
-        : bound_(bound), schedule_(schedule), exchange_(exchange), goes_on_(goes_on), rank_(rank), local_rank_(rank < 0 ? rank : options.reach.local(rank)),
+        : bound_(bound), schedule_(schedule), exchange_(exchange), goes_on_(goes_on), rank_(rank), local_rank_(options.reach.local(rank)),
           called_(called), lanes_(lanes), options_(options), reach_(options.reach), staging_(schedule, rank, lanes, options),
           depth_(static_cast<std::size_t>(lanes.depth())) {
         const std::size_t room = lanes.areas() * lanes.staging_bytes();
@@ -54,6 +54,11 @@ public:
             if (exchange_) end_round(r);
         }
         if (exchange_) mark(BoundKind::end, exchange_->epochs);
+        bound_.ahead = 0;
+        for (const BoundStep& s : bound_.steps) {
+            if (s.kind != BoundKind::begin && s.kind != BoundKind::receive && s.kind != BoundKind::send) break;
+            ++bound_.ahead;
+        }
     }
 
 private:

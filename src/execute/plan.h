@@ -62,6 +62,7 @@ struct BoundSchedule {
     bool wide = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
     bool has_direct_offers = false;
+    std::size_t ahead = 0;  // so many steps, messages, come before any that uses the lane
     // The steps up to the last one that another member may wait for, and whether this member waits
     // for none before it.  (What is copied once keeps others waiting until it has been read.)
     std::size_t told = 0;
@@ -107,6 +108,8 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
+    // So many pieces are under way at one time: while one's messages are, another one moves on in its node.
+    std::size_t in_flight = 1;
     // One piece, of which the others have what they need before this member waits for anything:
     // once it has begun nobody needs this member until the next operation.
     bool tells_first = false;

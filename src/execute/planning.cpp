@@ -3,6 +3,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "algorithms/blocks.h"
 #include "config/config.h"
 #include "execute/group.h"
 #include "execute/staging.h"
@@ -22,9 +23,13 @@ std::size_t default_piece(Operation operation, std::size_t length, bool oversubs
     return one_way && !oversubscribed ? std::clamp(length / 4, shortest, one_way_longest) : longest;
 }
 
-}  // namespace
-
-namespace {
+// Of what goes over messages: long enough to be worth one, short enough that one leaves at once, which over TCP ends a
+// little below 64 KiB (Open MPI; measured: up to twice as fast as just above), and that several overlap.  In lanes a
+// vector's piece is shared out among a node's ranks.
+std::size_t piece_between_nodes(Operation operation) {
+    constexpr std::size_t of_block = 56 * 1024, of_vector = 112 * 1024;
+    return family_of(operation) == Family::vector ? of_vector : of_block;
+}
 
 // No algorithm stages more than this in one run: every round of a tree or of a doubling
 // passes on at most everything, and there are no more rounds than log2(size) and the fold.
@@ -36,8 +41,25 @@ std::size_t staging_bound(const Problem& p) {
 
 }  // namespace
 
+namespace {
+
+Needs bound_of(const Bounds& b, const BindOptions& options) {
+    const std::size_t staged = b.written_below(options.single_copy ? options.single_copy_from : SIZE_MAX);
+    return {.staged = staged, .longest = staged, .long_puts = b.puts_in_round, .offers = b.offers};
+}
+
+// The greater of each.
+void raise(Needs& to, const Needs& other) {
+    to = {std::max(to.staged, other.staged), std::max(to.longest, other.longest), std::max(to.long_puts, other.long_puts),
+          std::max(to.scratch, other.scratch), std::max(to.offers, other.offers)};
+}
+
+}  // namespace
+
+static_assert(most_offers == SharedLanes::offers_per_operation);
+
 // What it returns is the same on all ranks: it depends on all of them.
-Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const BindOptions& options) const {
+Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
     const std::size_t length = length_of(problem);
     const Reach& reach = options.reach;
     if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
@@ -46,26 +68,44 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const 
     const SharedLanes lanes = reach.nodes ? SharedLanes(nullptr, smallest) : lanes_;
     const std::size_t area = std::min(lanes.staging_bytes(), reach.nodes ? SharedLanes(nullptr, largest).staging_bytes() : SIZE_MAX);
     const bool oversubscribed = reach.nodes ? reach.oversubscribed : this->oversubscribed();
+    // Of a reduction over nodes the last bits may follow from the pieces, which must not follow from what is found at
+    // the start: whether data is copied once, and whether ranks share cores.
+    if (reach.nodes && reduces(problem.operation)) options.single_copy = false;
     const std::size_t all_staged = options.single_copy ? std::min(area, options.single_copy_from) : area;
-    std::size_t longest = default_piece(problem.operation, length, oversubscribed);
+    std::size_t longest = default_piece(problem.operation, length, oversubscribed || reach.nodes);
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
+    std::size_t begin_with = longest;
+    if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
-    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0) || length <= longest;
+    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
     // Levels may make more offers than there is room for.
     if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
-    const std::size_t room = area * (oversubscribed ? lanes.areas() : 1);
+    // Pieces between nodes overlap.
+    const std::size_t room = area * (oversubscribed && !reach.nodes ? lanes.areas() : 1);
     const auto needs = [&](std::size_t bytes) {
         // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
         // another way.
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
+            // What is composed says of all ranks what they need at most; where that is too much they are asked.
+            if (algorithm.levels && mapped_scratch_.empty()) {
+                Schedule own = algorithm.schedule(p);
+                const Needs bound = bound_of(own.bounds, options);
+                const bool is_enough = own.bounds.known && bound.staged <= std::min(area, longest) && bound.long_puts <= Channel::posts &&
+                                       bound.offers <= SharedLanes::offers_per_operation;
+                Builder::recycle(std::move(own));
+                if (is_enough) {
+                    raise(most, bound);
+                    continue;
+                }
+            }
             for (p.rank = 0; p.rank < p.size; ++p.rank) {
-                const Needs n = needs_of(algorithm.schedule(p), p.rank, lanes, options);
-                most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest),
-                        std::max(most.long_puts, n.long_puts), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
+                Schedule s = algorithm.schedule(p);
+                raise(most, needs_of(s, p.rank, lanes, options));
+                Builder::recycle(std::move(s));
             }
         }
         return most;
@@ -81,7 +121,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, const 
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     // Of many offers the shortest pieces make as few as any.
     const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit).offers <= SharedLanes::offers_per_operation;
-    for (std::size_t bytes = std::min(longest, length); may_fit; bytes /= 2) {
+    for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
         const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
         const Needs piece = needs(units);
         if (fits(piece, longest)) return cut_at(units, piece);
@@ -129,9 +169,12 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     const bool whole = length_of(problem) <= cut.bytes;
     const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
     plan.parts.resize(pieces.size());
+    constexpr std::size_t most_in_flight = 16;
+    const bool by_messages = reach.nodes && reach.transport == Transport::message;
+    plan.in_flight = whole || !by_messages ? 1 : std::min(remote_->operations_in_flight(), most_in_flight);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
-        Schedule schedule = p.rank < 0 ? Schedule{} : algorithm.schedule(p);
+        Schedule schedule = algorithm.schedule(p);
         if (reach.nodes) {
             const Exchange messages = exchange(algorithm, p, reach);
             bind(schedule, p.rank, plan.called, p.element, lanes_, options, plan.parts[i].schedule, &messages);

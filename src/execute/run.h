@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "execute/plan.h"
+#include "transport/remote.h"
 
 namespace fanlight {
 
@@ -34,24 +36,48 @@ struct Run {
 
     // What may throw, while nobody else knows of the run: later it is advanced where nobody listens.
     void reserve(const Plan& plan) {
+        if (pieces_.size() < plan.in_flight) pieces_.resize(plan.in_flight);
         for (const Plan::Part& part : plan.parts)
-            if (scratch_.size() < part.schedule.scratch_bytes) scratch_.resize(part.schedule.scratch_bytes);
+            for (Piece& piece : pieces_)
+                if (piece.scratch.size() < part.schedule.scratch_bytes) piece.scratch.resize(part.schedule.scratch_bytes);
     }
 
 private:
     friend class Group;
 
+    // A piece of the plan that is in flight, an operation of its own.
+    struct Piece {
+        const BoundSchedule* schedule = nullptr;
+        const std::byte* input = nullptr;
+        std::byte* output = nullptr;
+        // The numbers before `taken` are other operations', and this one's is `sequence`.
+        std::uint64_t taken = 0, sequence = 0;
+        std::size_t step = 0;         // the next one
+        bool has_lane = false;
+        bool read_by_others = false;  // its own steps are done, some may still read its input
+        bool over = false;
+        std::vector<std::byte> scratch;
+        std::unique_ptr<RemoteTransport> remote;  // its messages
+    };
+    Piece& piece(std::uint64_t number) { return pieces_[number % plan_->in_flight]; }
+    // The operation numbers below are over, as far as others wait for this member.
+    std::uint64_t done() {
+        for (std::uint64_t k = over_; k < begun_; ++k)
+            if (!piece(k).read_by_others) return piece(k).taken;
+        return taken_;
+    }
+
     const Plan* plan_ = nullptr;
+    Combiner combiner_;
+    std::vector<Piece> pieces_;
+    std::uint64_t begun_ = 0, over_ = 0;   // how many pieces; those between are in flight
+    // The next piece: its buffers, its number, which part of the plan, and which of its repeats.  All have the
+    // numbers up to `end_`.
     const std::byte* input_ = nullptr;
     std::byte* output_ = nullptr;
-    Combiner combiner_;
-    // Its pieces have the operation numbers up to `end_`; those before `taken_` are over, and the
-    // current one's is `sequence_`.
-    std::uint64_t taken_ = 0, sequence_ = 0, end_ = 0;
-    std::size_t part_ = 0, repeated_ = 0;  // the piece: which part of the plan, and which of its repeats
-    std::size_t step_ = 0;                 // the next one of this piece
-    bool read_by_others_ = false;          // its own steps are done, some may still read its input
-    std::vector<std::byte> scratch_;
+    std::uint64_t taken_ = 0, end_ = 0;
+    std::size_t part_ = 0, repeated_ = 0;
+    std::uint64_t first_message_slot_ = 0;
 };
 
 }  // namespace fanlight

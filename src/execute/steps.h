@@ -53,8 +53,14 @@ struct Group::Frame {
     std::byte* base[3];  // by Buffer
     const Combiner* combiner;
     const char* name;
+    RemoteTransport* remote = nullptr;
     const Mapped* mapped = nullptr;
     std::size_t shift = 0;  // from the start of the mapped buffers to this piece's
+
+    static Frame of(Run& run, Run::Piece& piece) {
+        return {piece.sequence, {const_cast<std::byte*>(piece.input), piece.output, piece.scratch.data()},
+                &run.combiner_, run.plan_->name.c_str(), piece.remote.get()};
+    }
 
     // By which the peers find it: an address of this process, or a place in a buffer that they have
     // mapped elsewhere.  Never 0.
@@ -237,14 +243,14 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 else apply(to, from, to, s.bytes);
                 break;
             }
-            case BoundKind::begin: remote_->begin(); break;
-            case BoundKind::receive: remote_->receive(schedule.messages[s.message], at(s.to_buffer, s.to)); break;
-            case BoundKind::send: remote_->send(schedule.messages[s.message], at(s.from_buffer, s.from)); break;
+            case BoundKind::begin: frame.remote->begin(); break;
+            case BoundKind::receive: frame.remote->receive(schedule.messages[s.message], at(s.to_buffer, s.to)); break;
+            case BoundKind::send: frame.remote->send(schedule.messages[s.message], at(s.from_buffer, s.from)); break;
             case BoundKind::end_round:
-                if (!wait(-1, [&] { return remote_->round_over(s.message); })) return false;
+                if (!wait(-1, [&] { return frame.remote->round_over(s.message); })) return false;
                 break;
             case BoundKind::end:
-                if (!wait(-1, [&] { return remote_->operation_over(s.message); })) return false;
+                if (!wait(-1, [&] { return frame.remote->operation_over(s.message); })) return false;
                 break;
         }
     }

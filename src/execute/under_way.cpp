@@ -50,15 +50,18 @@ void UnderWay::adopt(Group& group, Run& run) {
     take(group, run, [&] { group.adopt(run); });
 }
 
+constinit thread_local bool UnderWay::Turn::taken = false;
+
 template <class Begin>
 void UnderWay::take(Group& group, Run& run, Begin&& begin) {
     {
-        const std::scoped_lock lock(mutex_);
+        const Turn turn(*this);
         begin();
         runs_.push_back(&run);
         if (!group.advance()) return;
         if (std::ranges::find(groups_, &group) == groups_.end()) groups_.push_back(&group);
         busy_ = true;
+        if (group.has_messages()) messages_ = true;
     }
     if (asleep_) {
         asleep_ = false;
@@ -66,21 +69,27 @@ void UnderWay::take(Group& group, Run& run, Begin&& begin) {
     }
 }
 
-void UnderWay::advance() {
-    std::erase_if(groups_, [](Group* group) { return !group->advance(); });
+void UnderWay::advance(bool messages) {
+    std::erase_if(groups_, [&](Group* group) { return (messages || !group->has_messages()) && !group->advance(); });
     if (groups_.empty()) busy_ = false;
+    if (messages_ && std::ranges::none_of(groups_, &Group::has_messages)) messages_ = false;
 }
 
 Run* UnderWay::poll() {
-    const std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock) return nullptr;
+    const Turn turn(*this, std::try_to_lock);
+    if (!turn.lock) return nullptr;
     polls_.fetch_add(1, std::memory_order_relaxed);
-    advance();
+    advance(true);
     const auto it = std::ranges::find_if(runs_, [](const Run* run) { return run->finished; });
     if (it == runs_.end()) return nullptr;
     Run* run = *it;
     runs_.erase(it);
     return run;
+}
+
+void UnderWay::advance_inside() {
+    const Turn turn(*this, std::try_to_lock);
+    if (turn.lock) advance(true);
 }
 
 void UnderWay::help() {
@@ -104,12 +113,12 @@ void UnderWay::help() {
         const std::uint64_t polls = polls_.load(std::memory_order_relaxed);
         alone = polls == seen;
         if (alone) {
-            const std::scoped_lock lock(mutex_);
-            advance();
+            const Turn turn(*this);
+            advance(false);
         }
         seen = polls;
         if (++looks % looks_per_comparison == 0) {
-            const std::scoped_lock lock(mutex_);
+            const Turn turn(*this);
             for (Group* group : groups_) group->compare_under_way();
         }
     }

@@ -1,9 +1,10 @@
 // The operations that this process has under way, and who advances them: every thread that calls
-// poll(), and a thread of their own while nobody does.
+// poll(), the MPI library from inside of its own progress, and a thread of their own while nobody does.
 //
 // MPI promises that a non-blocking collective goes on while its rank is elsewhere, as in a
 // MPI_Recv whose sender waits for that very collective.  The thread sleeps unless something is
 // under way and nobody has polled for a millisecond; it touches memory alone and never calls MPI.
+// So operations with messages are not for it but for the MPI library.
 #pragma once
 
 #include <atomic>
@@ -36,28 +37,47 @@ public:
 
     // As Group::out_of_step.
     [[noreturn]] void out_of_step(Group& group, const std::string& message) {
-        const std::scoped_lock lock(mutex_);
+        const Turn turn(*this);
         group.out_of_step(message);
     }
 
     // Advances all; returns one that is finished and forgets it, or null.  Null also where
-    // another thread is at it.
+    // another thread is at it, or one of this thread's callers.
     Run* poll();
+    // The same, but for the finished ones: by whom the MPI library calls from inside of its progress.
+    void advance_inside();
+    // Whether anything with messages may be unfinished.
+    bool has_messages() const { return messages_; }
 
     // Whether look(run) is true for one that poll() has not returned yet; all are asked in the
     // order of their starts, under the lock.
     template <class Look>
     bool any_of(Look&& look) {
-        const std::scoped_lock lock(mutex_);
+        const Turn turn(*this);
         for (Run* run : runs_)
             if (look(*run)) return true;
         return false;
     }
 
 private:
+    // Who is at it may call MPI, whose progress comes back here.
+    struct Turn {
+        explicit Turn(UnderWay& u) : lock(u.mutex_) { taken = true; }
+        Turn(UnderWay& u, std::try_to_lock_t) {
+            if (taken) return;
+            lock = std::unique_lock(u.mutex_, std::try_to_lock);
+            taken = lock.owns_lock();
+        }
+        ~Turn() {
+            if (lock) taken = false;
+        }
+        std::unique_lock<std::mutex> lock;
+        static constinit thread_local bool taken;  // by this thread
+    };
+
     template <class Begin>
     void take(Group&, Run&, Begin&&);
-    void advance();
+    void advance(bool messages);
     void help();
 
     std::mutex mutex_;
@@ -65,6 +85,7 @@ private:
     std::vector<Group*> groups_;  // of those that are not finished
     std::atomic<std::uint64_t> polls_{0};
     std::atomic<bool> busy_{false};    // groups_ is not empty
+    std::atomic<bool> messages_{false};  // nor of its groups those that have messages
     std::atomic<bool> asleep_{false}, ended_{false};
     std::thread helper_;
 };

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 # What comes before the MPI library's function.
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
-         "polled": "fanlight::requests::progress();", "freed": "fanlight::requests::freed(*request);"}
+         "polled": "fanlight::requests::poll();", "freed": "fanlight::requests::freed(*request);"}
 
 # What comes after it, where it has succeeded.
 AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();"}
@@ -22,7 +22,7 @@ AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight:
 HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
 APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
          "Test": "if (fanlight::requests::test_apart(*request, flag, status)) return MPI_SUCCESS;",
-         "Request_get_status": "if (fanlight::requests::get_status_apart(request, flag, status)) return MPI_SUCCESS;",
+         "Request_get_status": "if (fanlight::requests::get_status(request, flag, status)) return MPI_SUCCESS;",
          "Request_get_status_all": "if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;",
          "Waitall": "fanlight::requests::finish_apart(COUNT, REQUESTS);",
          "Testall": """if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
@@ -218,7 +218,8 @@ def apart(f, c=True):
     else:
         what = "finish_apart" if f.name in ("Wait", "Waitall") else "hand_over"
         text = f"fanlight::fortran::each(fanlight::requests::{what}, {'*f_' + count if where.array else '1'}, f_{where.name});"
-    return ["    if (fanlight::requests::any_apart()) [[unlikely]] {", f"        {text}", "    }"]
+    any_one = "any_persistent" if "get_status(" in text else "any_apart"
+    return [f"    if (fanlight::requests::{any_one}()) [[unlikely]] {{", f"        {text}", "    }"]
 
 
 def stands_in(f):

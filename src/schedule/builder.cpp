@@ -16,6 +16,7 @@ void Builder::recycle(Schedule&& schedule) {
     schedule.readers.clear();
     schedule.scratch_bytes = 0;
     schedule.offers = 0;
+    schedule.bounds = {};
     spare = std::move(schedule);
 }
 

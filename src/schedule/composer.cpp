@@ -10,6 +10,28 @@ constexpr std::size_t line = 64;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
+Bounds bounds_of(const Schedule& s) {
+    Bounds result{.known = true, .offers = s.offers};
+    std::map<int, std::size_t> puts;
+    for (std::size_t round = 0; round < s.rounds(); ++round) {
+        puts.clear();
+        for (const Step& step : s.round(round)) {
+            if (step.kind == StepKind::put) result.puts_in_round = std::max(result.puts_in_round, ++puts[step.peer]);
+            if (step.kind != StepKind::put && step.kind != StepKind::offer) continue;
+            for (std::size_t k = 0; k < result.written.size(); ++k)
+                if (step.bytes < Bounds::shortest << k || k + 1 == result.written.size()) result.written[k] += whole_lines(step.bytes);
+        }
+    }
+    return result;
+}
+
+// The greater of each.
+void raise(Bounds& to, const Bounds& other) {
+    to.offers = std::max(to.offers, other.offers);
+    to.puts_in_round = std::max(to.puts_in_round, other.puts_in_round);
+    for (std::size_t k = 0; k < to.written.size(); ++k) to.written[k] = std::max(to.written[k], other.written[k]);
+}
+
 }  // namespace
 
 Composer::Composer(const Problem& whole) : whole_(whole), offers_(static_cast<std::size_t>(whole.size), 0) {}
@@ -26,6 +48,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
     std::map<std::vector<std::size_t>, std::vector<Needs>> known;
     std::vector<const std::vector<Needs>*> needs_of;
     std::size_t most_scratch = 0;
+    Bounds most;
     Problem own;
     const Group* own_group = nullptr;
     for (const Group& group : groups) {
@@ -42,6 +65,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
                 Schedule s = algorithm(p);
                 it->second.push_back({s.scratch_bytes, s.offers});
                 most_scratch = std::max(most_scratch, s.scratch_bytes);
+                raise(most, bounds_of(s));
                 Builder::recycle(std::move(s));
             }
         const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
@@ -50,6 +74,9 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         own = std::move(p);
         own_group = &group;
     }
+    bounds_.offers += most.offers;
+    bounds_.puts_in_round = std::max(bounds_.puts_in_round, most.puts_in_round);
+    for (std::size_t k = 0; k < most.written.size(); ++k) bounds_.written[k] += most.written[k];
     const std::size_t scratch_at = reserve(most_scratch).offset;
     if (own_group) {
         Schedule s = algorithm(own);
@@ -67,6 +94,48 @@ void Composer::copy(Address from, Address to, std::size_t bytes) {
 
 void Composer::combine(Address from, Address to, std::size_t bytes, Order order) {
     append(StepKind::combine, from, to, bytes, order);
+}
+
+void Composer::overlap(const std::vector<std::function<void()>>& parts) {
+    Schedule before = std::exchange(result_, {});
+    const std::vector<Step> copied = copied_;
+    result_.offers = before.offers;
+    result_.readers = std::move(before.readers);
+    std::vector<std::vector<Step>> rounds;
+    const std::size_t puts_before = std::exchange(bounds_.puts_in_round, 0);
+    std::size_t puts = 0;
+    for (const auto& part : parts) {
+        result_.steps.clear();
+        result_.round_ends.clear();
+        copied_ = copied;
+        part();
+        puts += std::exchange(bounds_.puts_in_round, 0);
+        if (rounds.size() < result_.rounds()) rounds.resize(result_.rounds());
+        for (std::size_t r = 0; r < result_.rounds(); ++r) rounds[r].insert(rounds[r].end(), result_.round(r).begin(), result_.round(r).end());
+    }
+    bounds_.puts_in_round = std::max(puts_before, puts);
+    copied_ = copied;
+    result_.steps = std::move(before.steps);
+    result_.round_ends = std::move(before.round_ends);
+    for (const std::vector<Step>& round : rounds) {
+        for (const Step& step : round)
+            if (!is_copied_again(step)) result_.steps.push_back(step);
+        end_round();
+    }
+}
+
+// Whether the step only does what an earlier one has done: copy from the input, which nobody changes.
+bool Composer::is_copied_again(const Step& step) {
+    if (step.kind != StepKind::copy || step.from.buffer != Buffer::input) return false;
+    const auto same = [&](const Step& s) { return s.from == step.from && s.to == step.to && s.bytes == step.bytes; };
+    if (std::ranges::any_of(copied_, same)) return true;
+    copied_.push_back(step);
+    return false;
+}
+
+void Composer::end_round() {
+    if (result_.steps.size() > (result_.round_ends.empty() ? 0 : result_.round_ends.back()))
+        result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
 }
 
 void Composer::append(StepKind kind, Address from, Address to, std::size_t bytes, Order order) {
@@ -126,15 +195,9 @@ void Composer::append(const Schedule& part, const Group& group, const BuffersOf&
                 if (step.bytes == 0) continue;
                 if (step.kind == StepKind::copy && step.from == step.to) continue;
             }
-            if (step.kind == StepKind::copy && step.from.buffer == Buffer::input) {
-                const auto same = [&](const Step& s) { return s.from == step.from && s.to == step.to && s.bytes == step.bytes; };
-                if (std::any_of(copied_.begin(), copied_.end(), same)) continue;
-                copied_.push_back(step);
-            }
-            result_.steps.push_back(step);
+            if (!is_copied_again(step)) result_.steps.push_back(step);
         }
-        if (result_.steps.size() > (result_.round_ends.empty() ? 0 : result_.round_ends.back()))
-            result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
+        end_round();
     }
 }
 
@@ -146,6 +209,7 @@ Schedule Composer::finish() {
         if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
         if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
     }
+    result_.bounds = bounds_;
     return std::move(result_);
 }
 

@@ -46,6 +46,9 @@ public:
     // What this rank does by itself, as a round.
     void copy(Address from, Address to, std::size_t bytes);
     void combine(Address from, Address to, std::size_t bytes, Order);
+    // What each of these adds, at the same time: round by round.  They do not wait for each other's data, and where two
+    // ranks put to each other in more than one of them these have one round.
+    void overlap(const std::vector<std::function<void()>>& parts);
     // Scratch at the same place on all ranks that touch it.
     Address reserve(std::size_t bytes);
     Schedule finish();
@@ -58,6 +61,8 @@ private:
         int offers = 0;
     };
 
+    bool is_copied_again(const Step&);
+    void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
 
@@ -65,6 +70,7 @@ private:
     Schedule result_;
     std::size_t reserved_ = 0;
     std::vector<int> offers_;  // that each rank has made so far
+    Bounds bounds_{.known = true};
     std::vector<Step> copied_; // from the input, which nobody changes
 };
 

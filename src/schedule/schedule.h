@@ -13,6 +13,7 @@
 //    arrive from a peer takes the n-th put of that peer to this rank.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -69,12 +70,25 @@ struct Step {
     std::uint32_t readers = 0;
 };
 
+// What no rank's schedule of the same problem exceeds; a composer knows it.
+struct Bounds {
+    bool known = false;
+    int offers = 0;
+    std::size_t puts_in_round = 0;  // from one rank to one other
+    // Bytes, in whole lines, that one rank puts and offers: in messages of fewer bytes than 4 KiB, 8 KiB and so on,
+    // and last in all.
+    static constexpr std::size_t shortest = 4096;
+    std::array<std::size_t, 8> written{};
+    std::size_t written_below(std::size_t bytes) const;
+};
+
 struct Schedule {
     std::vector<Step> steps;                // all rounds, one after the other
     std::vector<std::uint32_t> round_ends;  // index behind the last step of each round
     std::vector<int> readers;               // the ranks that offers name
     std::size_t scratch_bytes = 0;          // how much scratch this rank's steps need
     int offers = 0;                         // how many offers this rank makes
+    Bounds bounds;
 
     std::size_t rounds() const { return round_ends.size(); }
     std::span<const Step> round(std::size_t i) const {
@@ -85,5 +99,11 @@ struct Schedule {
         return {readers.data() + s.first_reader, s.readers};
     }
 };
+
+inline std::size_t Bounds::written_below(std::size_t bytes) const {
+    std::size_t k = 0;
+    while (k + 1 < written.size() && shortest << k < bytes) ++k;
+    return written[k];
+}
 
 }  // namespace fanlight

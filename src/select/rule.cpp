@@ -125,7 +125,7 @@ void set_parameter(Choice& choice, const Assignment& a) {
     }
     if (a.name == "flat") {
         choice.flat = yes_or_no(a);
-        choice.composed = !choice.flat;
+        choice.by_levels = !choice.flat;
         return;
     }
     if (a.name == "lanes") {
@@ -149,15 +149,15 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     const std::string unknown = std::string(to_string(algorithm->operation)) + ":" +
                                 std::string(algorithm->name) + " has no parameter";
     std::vector<std::string_view> names;
+    const bool lanes = algorithm->name == "multi-lane", takes_names = lanes || algorithm->name == "by-levels";
     for (const std::string_view w : words) {
-        if (algorithm->name == "by-levels" && w.find('=') == std::string_view::npos) names.push_back(w);
+        if (takes_names && w.find('=') == std::string_view::npos) names.push_back(w);
         else set_parameter(choice, assignment(w, allowed, unknown, seen));
     }
+    if (lanes && names.size() > 1) wrong("multi-lane takes the name of one algorithm, which runs between the outermost domains");
     choice.parameters.levels = level_names(algorithm->operation, names);
     if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
         wrong("lanes=yes goes with transport=message alone");
-    if (choice.lanes && family_of(algorithm->operation) == Family::vector && !algorithm->levels)
-        wrong("lanes=yes goes with multi-lane alone");
     return choice;
 }
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "algorithms/level_names.h"
 #include "select/rule.h"
 
 namespace fanlight {
@@ -88,7 +89,7 @@ std::string read_file(const std::string& file) {
 Problem problem_of(const Situation& s, const Rule& rule) {
     Problem p;
     p.operation = s.operation;
-    p.size = (s.composed && !rule.flat) || (s.lanes && rule.lanes) ? s.nodes : s.ranks;
+    p.size = (s.by_levels && !rule.flat) || (s.lanes && rule.lanes) ? s.nodes : s.ranks;
     p.bytes = s.bytes;
     p.commutative = s.commutative;
     return p;
@@ -105,14 +106,11 @@ Selector::Selector(std::string_view forced, const std::string& file, std::string
 
 Selector::~Selector() = default;
 
-Choice Selector::choose(const Situation& s) const { return choose(s, true); }
-Choice Selector::choose_by_rule(const Situation& s) const { return choose(s, false); }
-
-Choice Selector::choose(const Situation& situation, bool forced) const {
+Choice Selector::choose(const Situation& situation) const {
     for (const Rule& rule : rules_) {
-        if ((rule.forced && !forced) || !rule.fits(situation)) continue;
+        if (!rule.fits(situation)) continue;
         if (rule.lanes && !situation.lanes && !rule.forced) continue;
-        if (rule.composed && situation.nodes > 1 && !situation.composed && !rule.forced) continue;
+        if (rule.by_levels && situation.nodes > 1 && !situation.by_levels && !rule.forced) continue;
         if (rule.algorithm) {
             const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
             if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
@@ -121,6 +119,12 @@ Choice Selector::choose(const Situation& situation, bool forced) const {
         Choice choice = rule;
         choice.lanes = rule.lanes && situation.lanes;
         choice.rule = rule.text;
+        const bool between = choice.lanes || (situation.by_levels && !choice.flat);
+        if (choice.algorithm && !choice.algorithm->levels && between) {
+            const OnLevels all = choice.lanes ? in_lanes(*choice.algorithm) : by_levels(*choice.algorithm);
+            choice.algorithm = all.algorithm;
+            choice.parameters.levels = all.names;
+        }
         return choice;
     }
     Choice native;

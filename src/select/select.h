@@ -11,13 +11,10 @@
 // not take is an error.
 //
 // nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
-// between the nodes, one rank of each, and what runs inside a node is what the rules say of a
-// communicator of its ranks (nodes=1).  Algorithms that know levels run among all ranks.  lanes=yes: not
-// one rank of each node but all of them, each with its part of the data (for bcast, reduce and allreduce that is
-// multi-lane); such a rule is for nodes that have equally many ranks and for operators that commute, and
-// is passed over elsewhere.  flat=yes: the algorithm runs among all
-// ranks, as it also does where an operation cannot be composed; flat=no: there the rule is passed
-// over.  transport= is how the algorithm's data moves:
+// between the nodes, one rank of each: `ring` is short for by-levels(ring).  lanes=yes: not one rank of each node but all
+// of them, each with its part of the data, `ring` is short for multi-lane(ring); such a rule is for nodes that have
+// equally many ranks and for operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among
+// all ranks, as it also does where an operation has no levels; flat=no: there the rule is passed over.  transport= is how the algorithm's data moves:
 // shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.
 #pragma once
 
@@ -39,8 +36,8 @@ struct Situation {
     std::size_t bytes = 0;
     int ranks = 1;
     int nodes = 1;
-    bool composed = false;  // an operation on several nodes that need not be flat
-    bool lanes = false;     // nor leave out any rank of a node
+    bool by_levels = false;  // an operation on several nodes that need not be flat
+    bool lanes = false;      // nor leave out any rank of a node
     bool oversubscribed = false;
     bool single_copy = true;
     bool commutative = true;
@@ -51,7 +48,7 @@ struct Choice {
     const Algorithm* algorithm = nullptr;  // null: native
     Parameters parameters;
     std::optional<Transport> transport;
-    bool flat = false, composed = false, lanes = false;  // flat=yes, flat=no
+    bool flat = false, by_levels = false, lanes = false;  // flat=yes, flat=no
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 
@@ -67,13 +64,10 @@ public:
     // A forced algorithm that a restriction forbids for this situation: std::invalid_argument.
     // A rule's algorithm that a restriction forbids is passed over.
     Choice choose(const Situation&) const;
-    // The same without the forced ones: what runs inside a node is a part of an operation alone.
-    Choice choose_by_rule(const Situation&) const;
     // The least and the greatest length for which the same rules hold as for this situation's.
     std::pair<std::size_t, std::size_t> alike(const Situation&) const;
 
 private:
-    Choice choose(const Situation&, bool forced) const;
     std::vector<Rule> rules_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "transport/kind.h"
 
@@ -46,6 +47,12 @@ public:
     virtual bool round_over(std::uint32_t epoch) = 0;
     // The same of the whole operation.
     virtual bool operation_over(std::uint32_t epochs) = 0;
+
+    // A transport of its own for one of the operations that are under way at one time, none of which receives
+    // another one's messages.  `number` counts them alike on all ranks.
+    virtual std::unique_ptr<RemoteTransport> for_operation(std::uint64_t /*number*/) { return nullptr; }
+    // How many of them; 1: one operation follows the other.
+    virtual std::size_t operations_in_flight() const { return 1; }
 };
 
 }  // namespace fanlight

@@ -10,6 +10,8 @@
 #include "catalogue.h"
 #include "execute/under_way.h"
 #include "on_threads.h"
+#include "post_office.h"
+#include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
 namespace {
@@ -38,8 +40,11 @@ std::string check(const Operands& u) {
 
 // All ranks start the same operations in the same order; how many are under way at once, and
 // when a rank looks at them, is different on each.
-std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problems, int calls, std::size_t at_once) {
-    Random same{12345}, own{static_cast<unsigned>(group.rank()) * 7919 + 1};
+// `plan(algorithm, problem)` throws std::invalid_argument where all ranks cannot.
+template <class Planner>
+std::string mixed(Group& group, int rank, const std::vector<std::vector<Problem>>& problems, int calls, std::size_t at_once,
+                  const Planner& plan) {
+    Random same{12345}, own{static_cast<unsigned>(rank) * 7919 + 1};
     std::deque<Operands> all;
     for (int call = 0; call < calls; ++call) {
         const unsigned number = same(static_cast<unsigned>(problems.size()));
@@ -49,10 +54,10 @@ std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problem
         if (possible.empty() || a.operation == Operation::allgatherv_any) continue;
         Operands& u = all.emplace_back();
         u.problem = possible[which % possible.size()];
-        u.problem.rank = group.rank();
+        u.problem.rank = rank;
         u.combiner = u.problem.commutative ? sum_combiner() : affine_combiner();
         try {
-            u.plan = plan_of(group, a, u.problem);
+            u.plan = plan(a, u.problem);
         } catch (const std::invalid_argument&) {
             all.pop_back();
             continue;
@@ -75,6 +80,10 @@ std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problem
     return {};
 }
 
+std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problems, int calls, std::size_t at_once) {
+    return mixed(group, group.rank(), problems, calls, at_once, [&](const Algorithm& a, const Problem& p) { return plan_of(group, a, p); });
+}
+
 const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
 #ifdef __SANITIZE_THREAD__
 constexpr int calls = 60;
@@ -89,6 +98,47 @@ TEST(Concurrent, ManyAtOnce) {
             EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) { return mixed(g, all, calls, 70); }), "")
                 << size << " ranks" << (single_copy ? ", single copy" : "");
     }
+}
+
+// Ranks on nodes: cells between the ranks of one, messages between the others.
+std::string mixed_on_nodes(const char* text, std::size_t at_once) {
+    const Topology topology = Topology::from(text, Topology::places(text));
+    const Domains& nodes = topology.level(0);
+    const auto all = problems_of_all(nodes.ranks(), lengths);
+    PostOffice office;
+    std::vector<std::unique_ptr<Aligned>> segments;
+    std::vector<std::unique_ptr<Group>> groups;
+    for (int n = 0; n < nodes.count(); ++n)
+        segments.push_back(std::make_unique<Aligned>(Group::segment_bytes(static_cast<int>(nodes.members(n).size()))));
+    for (int r = 0; r < nodes.ranks(); ++r) {
+        const Aligned& segment = *segments[static_cast<std::size_t>(nodes.of(r))];
+        const auto size = static_cast<int>(nodes.members(nodes.of(r)).size());
+        groups.push_back(std::make_unique<Group>(std::span(segment.base, segment.size), nodes.local(r), size, true, Waiter::Hooks{}, 1, 1));
+        groups.back()->reach_by(std::make_shared<Letters>(office, r));
+    }
+    std::mutex mutex;
+    std::string wrong;
+    const auto body = [&](int r) {
+        Group& group = *groups[static_cast<std::size_t>(r)];
+        const std::string w = mixed(group, r, all, calls, at_once, [&](const Algorithm& a, Problem p) {
+            using enum Operation;
+            const bool blind = a.operation == gatherv || a.operation == scatterv || a.operation == alltoallv;
+            if (blind || family_of(a.operation) == Family::neighbors)
+                throw std::invalid_argument("nobody knows all lengths");
+            p.topology = topology;
+            return group.plan(a, problem_at(p, r), {.nodes = &nodes, .single_copy = true});
+        });
+        const std::scoped_lock lock(mutex);
+        if (wrong.empty()) wrong = w;
+    };
+    std::vector<std::thread> threads;
+    for (int r = 0; r < nodes.ranks(); ++r) threads.emplace_back(body, r);
+    for (auto& t : threads) t.join();
+    return wrong;
+}
+
+TEST(Concurrent, ManyAtOnceOverMessages) {
+    for (const char* nodes : {"2x1", "2x2", "1+3:cyclic"}) EXPECT_EQ(mixed_on_nodes(nodes, 70), "") << nodes;
 }
 
 TEST(Concurrent, OneAtATime) {

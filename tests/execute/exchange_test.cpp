@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "catalogue.h"
-#include "execute/composition.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -40,29 +39,29 @@ void add(Messages& all, int sender, int receiver, const RemoteMessage& m, Transp
     EXPECT_TRUE(is_new) << "two messages of one number";
 }
 
-std::pair<Messages, Messages> messages(const std::vector<Exchange>& all, std::span<const int> members, Transport transport) {
+std::pair<Messages, Messages> messages(const std::vector<Exchange>& all, Transport transport) {
     Messages sent, received;
     for (std::size_t r = 0; r < all.size(); ++r) {
-        for (const Exchange::Send& s : all[r].sends) add(sent, members[r], s.message.peer, s.message, transport);
-        for (const RemoteMessage& m : all[r].receives) add(received, m.peer, members[r], m, transport);
+        for (const Exchange::Send& s : all[r].sends) add(sent, static_cast<int>(r), s.message.peer, s.message, transport);
+        for (const RemoteMessage& m : all[r].receives) add(received, m.peer, static_cast<int>(r), m, transport);
     }
     return {sent, received};
 }
 
 struct Apart {
-    Apart(std::span<const int> members, Transport transport) : numbers(static_cast<std::size_t>(members.back()) + 1) {
+    Apart(int size, Transport transport) : numbers(static_cast<std::size_t>(size)) {
         std::iota(numbers.begin(), numbers.end(), 0);
         domains = Domains(numbers);
-        reach = {.nodes = &domains, .members = members, .transport = transport};
+        reach = {.nodes = &domains, .transport = transport};
     }
     std::vector<int> numbers;
     Domains domains;
     Reach reach;
 };
 
-std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::span<const int> members, Transport transport) {
+std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, Transport transport) {
     std::vector<Exchange> all;
-    const Apart apart(members, transport);
+    const Apart apart(whole.size, transport);
     for (int r = 0; r < whole.size; ++r) {
         Problem p = whole;
         p.rank = r;
@@ -77,64 +76,31 @@ std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, std::s
 template <class Check>
 void for_all(int most, Check&& check) {
     for (const Algorithm& a : algorithms())
-        for (int size = 1; size <= most; ++size) {
-            std::vector<int> members(static_cast<std::size_t>(size));
-            for (int i = 0; i < size; ++i) members[static_cast<std::size_t>(i)] = 100 + 3 * i;
+        for (int size = 1; size <= most; ++size)
             for (const Problem& p : problems(a, size, {1, 33}))
-                if (a.operation != Operation::alltoallv && family_of(a.operation) != Family::neighbors && restriction(a, p).empty()) check(a, p, members);
-        }
-}
-
-TEST(Composition, ReductionsOfLongElementsAreNotComposed) {
-    const Topology nodes = Topology::from("2x2", 4);
-    Problem p;
-    p.size = 4;
-    for (const Operation o : {Operation::reduce, Operation::allreduce, Operation::reduce_scatter_block, Operation::scan}) {
-        p.operation = o;
-        p.element = 4096;
-        EXPECT_TRUE(composes(p, nodes.level(0))) << to_string(o);
-        p.element = 4097;
-        EXPECT_FALSE(composes(p, nodes.level(0))) << to_string(o);
-    }
-}
-
-TEST(Composition, RunsInLanesWhereThereIsSuchAForm) {
-    Problem p;
-    p.size = 4;
-    const auto in_lanes = [&](Operation o, const char* nodes) {
-        p.operation = o;
-        return composes_in_lanes(p, Topology::from(nodes, 4).level(0));
-    };
-    EXPECT_TRUE(in_lanes(Operation::bcast, "2x2"));
-    EXPECT_TRUE(in_lanes(Operation::alltoall, "2x2"));
-    EXPECT_FALSE(in_lanes(Operation::alltoall, "2x2:cyclic"));
-    EXPECT_FALSE(in_lanes(Operation::bcast, "3+1"));
-    EXPECT_FALSE(in_lanes(Operation::bcast, "4x1"));
-    for (const Operation o : {Operation::gather, Operation::scatter, Operation::scan, Operation::barrier}) EXPECT_FALSE(in_lanes(o, "2x2"));
-    p.commutative = false;
-    EXPECT_FALSE(in_lanes(Operation::allreduce, "2x2"));
+                if (a.operation != Operation::alltoallv && family_of(a.operation) != Family::neighbors && restriction(a, p).empty()) check(a, p);
 }
 
 TEST(Exchange, WhatIsSentIsReceived) {
-    for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
+    for_all(9, [](const Algorithm& a, const Problem& p) {
         for (const Transport transport : {Transport::message, Transport::rma_fence}) {
-            const auto [sent, received] = messages(exchanges(a, p, members, transport), members, transport);
+            const auto [sent, received] = messages(exchanges(a, p, transport), transport);
             expect_same(sent, received, a, p);
         }
     });
 }
 
-// Ranks without a part in it know how many fences there are, and how much room it takes.
-TEST(Exchange, OthersKnowTheFences) {
-    for_all(6, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
+// All ranks know how many fences there are, and how much room it takes.
+TEST(Exchange, AllKnowTheFences) {
+    for_all(6, [](const Algorithm& a, const Problem& p) {
         Problem other = p;
         other.rank = -1;
-        const Exchange outside = exchange(a, other, Apart(members, Transport::rma_fence).reach);
-        EXPECT_TRUE(outside.sends.empty() && outside.receives.empty());
-        for (const Exchange& x : exchanges(a, p, members, Transport::rma_fence)) {
-            EXPECT_EQ(x.epochs, outside.epochs);
-            EXPECT_EQ(x.area_bytes, outside.area_bytes);
-            EXPECT_EQ(x.flags, outside.flags);
+        const Exchange for_all_ranks = exchange(a, other, Apart(p.size, Transport::rma_fence).reach);
+        EXPECT_TRUE(for_all_ranks.sends.empty() && for_all_ranks.receives.empty());
+        for (const Exchange& x : exchanges(a, p, Transport::rma_fence)) {
+            EXPECT_EQ(x.epochs, for_all_ranks.epochs);
+            EXPECT_EQ(x.area_bytes, for_all_ranks.area_bytes);
+            EXPECT_EQ(x.flags, for_all_ranks.flags);
         }
     });
 }
@@ -142,8 +108,8 @@ TEST(Exchange, OthersKnowTheFences) {
 // What is received lies behind a fence that the sending round lies before, and a round's end
 // behind all that it has received.
 TEST(Exchange, FencesLieBetween) {
-    for_all(9, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        const std::vector<Exchange> all = exchanges(a, p, members, Transport::rma_fence);
+    for_all(9, [](const Algorithm& a, const Problem& p) {
+        const std::vector<Exchange> all = exchanges(a, p, Transport::rma_fence);
         for (int r = 0; r < p.size; ++r) {
             const Exchange& x = all[static_cast<std::size_t>(r)];
             Problem own = p;
@@ -172,8 +138,8 @@ TEST(Exchange, FencesLieBetween) {
 
 // No two payloads share memory in a window.
 TEST(Exchange, SlotsAreDisjoint) {
-    for_all(7, [](const Algorithm& a, const Problem& p, const std::vector<int>& members) {
-        const auto all = exchanges(a, p, members, Transport::rma_flush);
+    for_all(7, [](const Algorithm& a, const Problem& p) {
+        const auto all = exchanges(a, p, Transport::rma_flush);
         std::map<int, std::vector<std::pair<std::size_t, std::size_t>>> used;
         for (std::size_t r = 0; r < all.size(); ++r)
             for (const RemoteMessage& m : all[r].receives)

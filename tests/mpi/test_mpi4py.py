@@ -63,6 +63,18 @@ def test_mpi4py(mpi, ranks, without, plain):
             assert result.report.calls(operation) >= 10, f"{operation}\n{result}"
 
 
+@pytest.mark.parametrize("mpi,nodes,ranks", [(OPENMPI, "2x1", 2), *itertools.starmap(repeated, [
+    (MPICH, "2x1", 2), (MPICH, "1+2", 3), (OPENMPI, "2x1x2", 4)])], ids=str)
+def test_collectives_between_nodes(mpi, nodes, ranks, fanlight_only):
+    folder, python = suite(mpi)
+    command = [python, folder / "test/main.py", "--no-builddir", "--failfast", "-i", "test_cco", "-i", "test_request"]
+    by_levels = ",".join(f"{a.operation}:by-levels" for a in running.algorithms() if a.name == "by-levels")
+    result = run(mpi, ranks, command, {"TOPOLOGY": nodes, "ALGORITHM": by_levels}, timeout=590)
+    assert not result.hung and result.code == 0, str(result)
+    assert len(re.findall(r"^OK\b", result.out + result.err, re.M)) == ranks, str(result)
+    assert result.report.calls("allreduce_init") and result.report.calls("iallgatherv"), str(result)
+
+
 @pytest.mark.parametrize("mpi,transport", [(MPICH, "rma-flush"), (OPENMPI, "message"), *itertools.starmap(repeated, [
     (MPICH, "message"), (MPICH, "rma-fence"), (MPICH, "rma-lock"), (OPENMPI, "rma-flush"), (OPENMPI, "rma-fence"),
     (OPENMPI, "rma-lock")])], ids=str)

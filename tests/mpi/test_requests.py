@@ -3,6 +3,7 @@
 import pytest
 
 import running
+from test_transports import OnHosts, hosts_allowed  # noqa: F401: a fixture
 from running import IMPI, MPICH, OPENMPI, run
 
 parametrize = pytest.mark.parametrize
@@ -57,3 +58,27 @@ def test_every_collective_as_a_persistent_one(mpi, ranks, single_copy, plain):
     if not plain:
         for operation in running.functions(running.operations()):
             assert result.report.calls(operation + "_init") > 10 * ranks, f"{operation}\n{result}"
+
+
+# Between nodes: cells and staging inside these, messages between them.
+NODES = [("2x2", 4), ("2x1x2", 4), ("2x2:cyclic", 4), ("1+2", 3)]
+SERVED = ("barrier", "bcast", "allreduce", "allgather", "alltoall", "gather", "scan", "scatter")
+# The built-in rules leave what is short to the MPI library.
+BY_LEVELS = {"ALGORITHM": ",".join(f"{o}:by-levels" for o in (*SERVED, "allgatherv", "reduce"))}
+
+
+@parametrize("mpi,nodes,ranks", [*((MPICH, *n) for n in NODES), *((OPENMPI, *n) for n in NODES[::2])], ids=str)
+def test_requests_between_nodes(mpi, nodes, ranks, fanlight_only):
+    result = run(mpi, ranks, "requests freed", BY_LEVELS | {"TOPOLOGY": nodes}).must_be_ok()
+    for operation in SERVED:
+        assert result.report.calls("i" + operation) >= 60 * ranks, f"{operation}\n{result}"
+    assert result.report.calls("allreduce_init") == 6 * ranks, str(result)
+
+
+@parametrize("threads", ["", " threads"], ids=["one thread", "threads"])
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_a_rank_is_elsewhere(mpi, threads, fanlight_only):
+    settings = BY_LEVELS | {"TOPOLOGY": "2x2"}
+    result = run(mpi, 4, "elsewhere" + threads, settings, timeout=60).skip_without_threads().must_be_ok()
+    for operation in ("ibcast", "iallgather", "iallreduce"):
+        assert result.report.calls(operation) >= 24 * 4, str(result)

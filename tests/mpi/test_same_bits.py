@@ -23,7 +23,7 @@ def differences(one, other):
 
 
 @parametrize("mpi,ranks,longest,nodes", [
-    (MPICH, 3, "", ""), (MPICH, 5, "20000", "2x*"), (MPICH, 18, "200", ""), (OPENMPI, 5, "20000", ""),
+    (MPICH, 3, "", ""), (MPICH, 5, "20000", "2x*"), (MPICH, 6, "", "3x*"), (MPICH, 18, "200", ""), (OPENMPI, 5, "20000", ""),
     repeated(MPICH, 5, "", ""), repeated(MPICH, 32, "2100", ""), repeated(IMPI, 3, "", ""), repeated(MPICH_ABI, 3, "", "")], ids=str)
 def test_however_data_is_moved(mpi, ranks, longest, nodes, fanlight_only):
     ways = WAYS if ranks < 16 else WAYS[:2]

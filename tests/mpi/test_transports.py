@@ -1,4 +1,4 @@
-"""Every algorithm over messages and windows, and every operation composed over nodes: on one node,
+"""Every algorithm over messages and windows, and every operation through the levels of nodes: on one node,
 on one that is taken for several (FANLIGHT_TOPOLOGY), and on hosts of their own (tests/cluster)."""
 
 import collections
@@ -15,10 +15,9 @@ import running
 from running import IMPI, MPICH, OPENMPI, repeated, run
 
 SCANS = {"scan", "exscan"}
-COMPOSED = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
+WITH_LEVELS = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
             "reduce_scatter", "reduce_scatter_block"} | SCANS
-VECTORS = {"bcast", "reduce", "allreduce"}
-LANES = {"allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block"}
+LANES = {"bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
 # Over nothing but shared memory.
 IN_MEMORY = {"alltoallv", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv"}
@@ -36,6 +35,19 @@ def by_operation():
 
 CLASSES = max(len(a) for a in by_operation().values())
 
+# Which operation runs between the nodes, where it is another one.
+BETWEEN = {"allgather": "allgatherv", "reduce_scatter_block": "reduce_scatter", "scan": "exscan"}
+
+
+def on_levels(algorithm, how):
+    """What an algorithm that is named for several nodes stands for."""
+    operation = algorithm.operation
+    if "levels" in algorithm.restrictions:
+        return algorithm.name
+    row = how if (operation, how) in {(a.operation, a.name) for a in by_operation()[operation]} else "by-levels"
+    named = any(a.name == algorithm.name for a in by_operation()[BETWEEN.get(operation, operation)])
+    return f"{row}({algorithm.name})" if named else row
+
 
 def rules(folder, extra="", of=None):
     """Algorithm number c of each operation takes class c of the program `every_algorithm`."""
@@ -52,19 +64,24 @@ def rules(folder, extra="", of=None):
     return str(file)
 
 
-def every_algorithm(mpi, ranks, fanlight, operations, nodes=0, composed=COMPOSED):
-    """`nodes`: between which the algorithms run, where their operation is composed."""
+def wanted(operation, among, how=None):
+    """What `rules` names of it that so many ranks can run, between nodes `how`."""
+    chosen = [a for a in by_operation()[operation]
+              if ("power_of_two" not in a.restrictions or among & (among - 1) == 0)
+              and ("even" not in a.restrictions or among % 2 == 0)]
+    if operation in BLIND | {"barrier"}:
+        chosen = by_operation()[operation][:1]
+    return {on_levels(a, how) if how else a.name for a in chosen}
+
+
+def every_algorithm(mpi, ranks, fanlight, operations, nodes=0, with_levels=WITH_LEVELS, how="by-levels"):
+    """`nodes`: between which the algorithms run, where their operation has levels."""
     result = run(mpi, ranks, f"every_algorithm {CLASSES}", fanlight, timeout=90).must_be_ok()
     assert result.report, str(result)
     for operation in operations:
-        among = nodes if operation in composed and nodes else ranks
-        wanted = {a.name for a in by_operation()[operation]
-                  if ("power_of_two" not in a.restrictions or among & (among - 1) == 0)
-                  and ("even" not in a.restrictions or among % 2 == 0)}
-        if operation in BLIND | {"barrier"}:
-            wanted = {by_operation()[operation][0].name}
-        ran = result.report.algorithms(operation)
-        assert ran >= wanted, f"{operation}: {wanted - ran}\n{result}"
+        levels = operation in with_levels and nodes
+        missing = wanted(operation, nodes if levels else ranks, how if levels else None) - result.report.algorithms(operation)
+        assert not missing, f"{operation}: {missing}\n{result}"
     return result
 
 
@@ -83,20 +100,24 @@ def test_in_one_node(mpi, transport, ranks, tmp_path, fanlight_only):
     every_algorithm(mpi, ranks, {"TRANSPORT": transport, "RULES": rules(tmp_path)}, operations)
 
 
+def with_levels(nodes, ranks):
+    # Where a node's ranks do not follow each other a scan has no levels.
+    return WITH_LEVELS - (SCANS if nodes.endswith("cyclic") and ranks > int(nodes[0]) else set())
+
+
 @pytest.mark.parametrize("nodes,ranks", [("2x*", 4), ("2x*:cyclic", 5), ("3x*", 5), ("3x*:cyclic", 3)])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_composed(mpi, nodes, ranks, tmp_path, fanlight_only):
+def test_between_nodes(mpi, nodes, ranks, tmp_path, fanlight_only):
     settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path), "VERBOSE": 1}
-    # Where a node's ranks do not follow each other a scan is not composed.
-    composed = COMPOSED - (SCANS if nodes.endswith("cyclic") and ranks > int(nodes[0]) else set())
-    result = every_algorithm(mpi, ranks, settings, set(by_operation()), int(nodes[0]), composed)
-    assert served(result, "between the nodes") == composed, str(result)
+    result = every_algorithm(mpi, ranks, settings, set(by_operation()), int(nodes[0]), with_levels(nodes, ranks))
+    assert served(result, "in shared memory and over message") == set(by_operation()) - BLIND, str(result)
 
 
 @pytest.mark.parametrize("transport,nodes", [("rma-flush", "2x*"), ("rma-fence", "2x*:cyclic"), ("rma-lock", "2x*:cyclic")])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_composed_over_windows(mpi, transport, nodes, tmp_path, fanlight_only):
-    every_algorithm(mpi, 3, {"TOPOLOGY": nodes, "RULES": rules(tmp_path, f"transport={transport}")}, COMPOSED, 2)
+def test_between_nodes_over_windows(mpi, transport, nodes, tmp_path, fanlight_only):
+    every_algorithm(mpi, 3, {"TOPOLOGY": nodes, "RULES": rules(tmp_path, f"transport={transport}")}, with_levels(nodes, 3), 2,
+                    with_levels(nodes, 3))
 
 
 def served(result, how):
@@ -105,39 +126,54 @@ def served(result, how):
 
 
 def in_lanes(result):
-    return served(result, "in lanes")
+    return {o for o in by_operation() if any(a.startswith("multi-lane") for a in result.report.algorithms(o))}
 
 
 @pytest.mark.parametrize("mpi,nodes,ranks", [(MPICH, "2x*", 4), (OPENMPI, "2x*:cyclic", 4)], ids=str)
 def test_in_lanes(mpi, nodes, ranks, tmp_path, fanlight_only):
-    # Alltoall's blocks for a node must be neighbours.
-    lanes = LANES - ({"alltoall"} if nodes.endswith("cyclic") else set())
     settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, "lanes=yes", LANES), "VERBOSE": 1}
-    result = every_algorithm(mpi, ranks, settings, lanes, 2, LANES)
-    assert in_lanes(result) == lanes, str(result)
+    result = every_algorithm(mpi, ranks, settings, LANES, 2, LANES, "multi-lane")
+    assert in_lanes(result) >= LANES - {"alltoall"}, str(result)
 
 
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
 def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
-    file = pathlib.Path(rules(tmp_path, "lanes=yes", LANES))
-    file.write_text("".join(f"{o} -> multi-lane lanes=yes\n" for o in VECTORS) + file.read_text())
-    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "RULES": file, "VERBOSE": 1})
+    result = run(mpi, 3, "every_algorithm 1", {"TOPOLOGY": "2x*", "RULES": rules(tmp_path, "lanes=yes", LANES), "VERBOSE": 1})
     assert in_lanes(result.must_be_ok()) == set(), str(result)
-    assert not any("multi-lane" in result.report.algorithms(o) for o in VECTORS), str(result)
     assert result.report.calls("bcast") and not result.report.calls("alltoall"), str(result)
 
 
 @pytest.mark.parametrize("how", ["non-blocking", "persistent"])
 @pytest.mark.parametrize("mpi,settings,reason", [
-    (MPICH, {"TOPOLOGY": "2x*:cyclic"}, "a communicator that spans several nodes"),
+    (IMPI, {"TOPOLOGY": "2x*:cyclic"}, "the MPI library has no hook by which operations between nodes could go on inside of its calls"),
+    (MPICH, {"TOPOLOGY": "2x*", "TRANSPORT": "rma-flush"}, "FANLIGHT_TRANSPORT does not serve it"),
     (OPENMPI, {"TRANSPORT": "message"}, "FANLIGHT_TRANSPORT does not serve it")], ids=str)
-def test_requests_are_left_to_the_library(mpi, settings, reason, how, fanlight_only):
-    result = run(mpi, 3, "every_algorithm 1", settings, preloads=(mpi.program("by_requests.so"), None),
+def test_requests_are_left_to_the_library(mpi, settings, reason, how, tmp_path, fanlight_only):
+    ranks = 2 if mpi is IMPI else 3  # with more than cores its own may take for ever
+    result = run(mpi, ranks, "every_algorithm 1", settings | {"RULES": rules(tmp_path)}, preloads=(mpi.program("by_requests.so"), None),
                  settings={"BY_REQUESTS": how}).must_be_ok()
     for operation in by_operation():
         name = "i" + operation if how == "non-blocking" else operation + "_init"
         assert not result.report.calls(name), str(result)
         assert {r["reason"] for r in result.report.rows(name, "mpi")} & {reason, "lengths that only the root knows, non-blocking"}, str(result)
+
+
+@pytest.mark.parametrize("how,name", [("non-blocking", "i{}"), ("persistent", "{}_init")])
+@pytest.mark.parametrize("mpi,nodes,ranks,extra", [(MPICH, "2x*", 3, "flat=yes"), (OPENMPI, "2x*:cyclic", 4, "flat=yes"),
+                                                   (MPICH, "2x*", 4, ""), (OPENMPI, "2x*", 4, "lanes=yes")], ids=str)
+def test_by_requests(mpi, nodes, ranks, extra, how, name, tmp_path, fanlight_only):
+    operations = LANES if extra == "lanes=yes" else set(by_operation()) - BLIND
+    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, extra, operations)}
+    result = run(mpi, ranks, f"every_algorithm {CLASSES}", settings, preloads=(mpi.program("by_requests.so"), None),
+                 settings={"BY_REQUESTS": how}, timeout=90).must_be_ok()
+    for operation in operations:
+        if extra == "flat=yes" or (not extra and operation not in WITH_LEVELS):
+            all_of_it = wanted(operation, ranks)
+        else:
+            all_of_it = wanted(operation, 2, "multi-lane" if extra else "by-levels")
+        missing = all_of_it - result.report.algorithms(name.format(operation))
+        assert not missing, f"{operation}: {missing}\n{result}"
+    assert not any(result.report.calls(name.format(operation)) for operation in BLIND), str(result)
 
 
 def by_levels(mpi, ranks, topology):
@@ -217,7 +253,7 @@ def test_on_two_hosts(mpi, ranks, cyclic, tmp_path, fanlight_only, hosts_allowed
     hosts = OnHosts(mpi.name, mpi.root, mpi.abi, cyclic)
     # All hosts share the cores of this machine.
     settings = {"CORES": 1, "RULES": rules(tmp_path)}
-    every_algorithm(hosts, ranks, settings, set(by_operation()), 2)
+    every_algorithm(hosts, ranks, settings, set(by_operation()), 2, with_levels("2x*:cyclic" if cyclic else "2x*", ranks))
 
 
 @pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
@@ -225,6 +261,5 @@ def test_built_in_rules_on_two_hosts(mpi, fanlight_only, hosts_allowed):
     hosts = OnHosts(mpi.name, mpi.root, mpi.abi)
     result = run(hosts, 4, "every_algorithm 1", {"CORES": 1, "VERBOSE": 1}, timeout=90).must_be_ok()
     # They are for long vectors, and 200 KB are among the lengths.
-    assert in_lanes(result) >= {"allgather", "reduce_scatter", "reduce_scatter_block"}, str(result)
-    assert all("multi-lane" in result.report.algorithms(o) for o in ("reduce", "allreduce")), str(result)
-    assert all(result.report.calls(operation) for operation in COMPOSED), str(result)
+    assert in_lanes(result) >= {"allgather", "reduce_scatter", "reduce_scatter_block", "reduce", "allreduce"}, str(result)
+    assert all(result.report.calls(operation) for operation in WITH_LEVELS), str(result)

@@ -145,8 +145,8 @@ CHECKS = [
     (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("schedule_catalogue_test")]),
     (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
-    (r"src/(execute/(composition|exchange|lanes|remote)|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS],
-     [unit("execute_exchange_test"), on_mpi("test_transports", "composed or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
+    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS],
+     [unit("execute_exchange_test"), on_mpi("test_transports", "between_nodes or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
     (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS], [*EXECUTE, *ALL_MPI]),
     (r"src/collective/", [PRELOAD, MPI_TESTS], ALL_MPI),
 ]

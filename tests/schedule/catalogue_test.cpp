@@ -40,14 +40,14 @@ struct Length {
 constexpr Length lengths[] = {{0, 8, 0}, {1, 8, 0}, {5, 8, 0}, {13, 4, 64}, {100003, 8, 0}};
 
 // Blocks of different lengths, some of them empty, in an order that is not the ranks', with
-// gaps: kind 0 is that, kind 1 has data at one rank alone, kind 2 has none at all.
+// gaps: kind 0 is that, kind 1 has (long) data at one rank alone, kind 2 has none at all.
 std::vector<Block> uneven_blocks(int size, int kind) {
     std::vector<Block> blocks(static_cast<std::size_t>(size));
     std::size_t offset = 0;
     for (int i = 0; i < size; ++i) {
         const int r = size - 1 - i;
         std::size_t bytes = kind == 0 ? static_cast<std::size_t>((r * 7 + 3) % 5) * 8 : 0;
-        if (kind == 1 && r == size / 2) bytes = 1000;
+        if (kind == 1 && r == size / 2) bytes = 8000;
         blocks[static_cast<std::size_t>(r)] = {offset, bytes};
         offset += bytes + (r % 3 == 0 ? 8 : 0);
     }

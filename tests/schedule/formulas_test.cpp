@@ -70,9 +70,12 @@ struct Formula {
 
 N nothing(N) { return 0; }
 N vectors_to_others(N p) { return (p - 1) * p; }
-// From each rank to all above it; the same inside two nodes, their sums, and what is before the second.
+// From each rank to all above it; the same inside two nodes, the first one's sum, and that in the second.
 N pairs(N p) { return p * (p - 1) / 2; }
-N pairs_in_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + 1 + pairs(p - p / 2) + pairs(p / 2) + (p / 2 - 1); }
+N scan_in_node(N p) { return p <= 16 ? pairs(p) : doubling(p); }
+N exscan_in_node(N p) { return p <= 16 ? pairs(p) : p - 1 + doubling(p - 1); }
+N scan_in_two_nodes(N p) { return p == 1 ? 0 : 1 + scan_in_node(p - p / 2) + scan_in_node(p / 2) + (p / 2 - 1); }
+N exscan_in_two_nodes(N p) { return p == 1 ? 0 : 1 + exscan_in_node(p - p / 2) + exscan_in_node(p / 2) + (p / 2 - 1); }
 // Through two nodes: to the one rank of each, between these, and back.
 N two_for_each_other(N p) { return 2 * (p - 1); }
 N all_pairs_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + p + (p - 2) * p; }
@@ -80,7 +83,22 @@ N all_pairs_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) + p + (p - 2) * p; }
 N all_vectors_of_two_nodes(N p) { return p == 1 ? 0 : (p - 2) * p + p + (p - 2); }
 N twice_from_one_node(N p) { return p == 1 ? 0 : (p - 2) + p / 2; }
 N through_two_levels(N p) { return p == 1 ? 0 : p < 4 ? 1 : 2; }
-N through_and_back(N p) { return std::min(p - 1, N{3}); }
+// The longest way through two nodes: inside one, across, and inside the other.
+N inside(N p) { return p > 1; }
+N inside_by_tree(N p) { return p <= 16 ? inside(p) : height(2, p); }  // bcast, reduce
+N inside_from_last(N p) { return p <= 16 ? inside(p) : ceil2(p); }     // bcast
+N larger(N p) { return p - p / 2; }
+N through_two_levels_by_tree(N p) { return p == 1 ? 0 : std::max(inside_by_tree(larger(p)), 1 + inside_by_tree(p / 2)); }
+N up_and_back(N p, N (*up)(N), N (*back)(N)) {
+    const N a = larger(p), b = p / 2;
+    return p == 1 ? 0 : std::max({up(a) + 1 + back(b), up(b) + 1 + back(a), up(a) + back(a)});
+}
+N up_and_back_by_tree(N p) { return up_and_back(p, inside, inside_by_tree); }
+N up_by_tree_and_back(N p) { return up_and_back(p, inside_by_tree, inside); }
+N inside_scan(N p) { return p <= 16 ? inside(p) : height(2, p); }
+N inside_exscan(N p) { return p <= 16 ? inside(p) : 1 + height(2, p - 1); }
+N scan_and_to_the_second(N p) { return p == 1 ? 0 : inside_scan(larger(p)) + 1 + inside_from_last(p / 2); }
+N exscan_and_to_the_second(N p) { return p == 1 ? 0 : inside_exscan(larger(p)) + 1 + inside_from_last(p / 2); }
 
 const std::multimap<std::string, Formula> formulas{
     {"barrier by-levels", {[](N p) { return p * ceil2(p); }, nothing, nullptr}},
@@ -117,7 +135,7 @@ const std::multimap<std::string, Formula> formulas{
     {"bcast multi-lane", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
     {"bcast multi-lane", {[](N p) { return p % 2 || p == 2 ? others(p) : p / 2 - 1 + p / 2 + all_pairs(p / 2); },
                           [](N p) { return p % 2 || p == 2 ? vectors_to_others(p) : (p / 2 - 1) * p + p + 2 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
-    {"bcast by-levels", {others, vectors_to_others, through_two_levels, nullptr, {}, "2x*"}},
+    {"bcast by-levels", {others, vectors_to_others, through_two_levels_by_tree, nullptr, {}, "2x*"}},
     // A ring of 4 ranks' nodes, and each rank that is not in it is sent the whole.
     {"bcast pruned-ring-on-nodes", {[](N p) { const N n = std::min(p, N{4}); return n - 1 + n * n - n - ones(n) + p - n; },
                                     vectors_to_others, nullptr, nullptr, {}, "4x*"}},
@@ -127,7 +145,7 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce multi-lane", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
     {"reduce multi-lane", {[](N p) { return p % 2 || p == 2 ? others(p) : 2 * all_pairs(p / 2) + p / 2 + p / 2 - 1; },
                            [](N p) { return p % 2 || p == 2 ? vectors_to_others(p) : 4 * all_pairs(p / 2) + p + 2 * (p / 2 - 1); }, nullptr, nullptr, {}, "2x*"}},
-    {"reduce by-levels", {others, vectors_to_others, through_two_levels, nullptr, {}, "2x*"}},
+    {"reduce by-levels", {others, vectors_to_others, through_two_levels_by_tree, nullptr, {}, "2x*"}},
     {"reduce tree", {others, vectors_to_others, [](N p) { return height(3, p); }}},
     {"reduce tree", {others, vectors_to_others, others,
                      [](N p) { return std::min(p, N{3}); }, {.degree = 1}}},
@@ -184,15 +202,15 @@ const std::multimap<std::string, Formula> formulas{
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
-    {"scan by-levels", {pairs, [](N p) { return p * pairs(p); }, one}},
-    {"scan by-levels", {pairs_in_two_nodes, [](N p) { return p * pairs_in_two_nodes(p); }, through_and_back, nullptr, {}, "2x*"}},
-    {"exscan by-levels", {pairs, [](N p) { return p * pairs(p); }, one}},
-    {"exscan by-levels", {pairs_in_two_nodes, [](N p) { return p * pairs_in_two_nodes(p); }, through_and_back, nullptr, {}, "2x*"}},
+    {"scan by-levels", {scan_in_node, [](N p) { return p * scan_in_node(p); }, inside_scan}},
+    {"scan by-levels", {scan_in_two_nodes, [](N p) { return p * scan_in_two_nodes(p); }, scan_and_to_the_second, nullptr, {}, "2x*"}},
+    {"exscan by-levels", {exscan_in_node, [](N p) { return p * exscan_in_node(p); }, inside_exscan}},
+    {"exscan by-levels", {exscan_in_two_nodes, [](N p) { return p * exscan_in_two_nodes(p); }, exscan_and_to_the_second, nullptr, {}, "2x*"}},
     {"allgather multi-lane", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2, nullptr, {}, "1x*"}},
     {"allgather multi-lane", {[](N p) { return p % 2 || p == 2 ? p * ceil2(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
     {"allgather by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
-    {"allgather by-levels", {two_for_each_other, all_pairs_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"allgather by-levels", {two_for_each_other, all_pairs_of_two_nodes, up_and_back_by_tree, nullptr, {}, "2x*"}},
     {"gather by-levels", {others, others, one, unit}},
     {"gather by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
     {"scatter by-levels", {others, others, one, unit}},
@@ -201,12 +219,12 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce-scatter-block multi-lane", {[](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
     {"reduce-scatter-block by-levels", {all_pairs, all_pairs, one}},
-    {"reduce-scatter-block by-levels", {two_for_each_other, all_vectors_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"reduce-scatter-block by-levels", {two_for_each_other, all_vectors_of_two_nodes, up_by_tree_and_back, nullptr, {}, "2x*"}},
     {"reduce-scatter multi-lane", {all_pairs, all_pairs, one, nullptr, {}, "1x*"}},
     {"reduce-scatter multi-lane", {[](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
     {"reduce-scatter by-levels", {all_pairs, all_pairs, one}},
-    {"reduce-scatter by-levels", {two_for_each_other, all_vectors_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"reduce-scatter by-levels", {two_for_each_other, all_vectors_of_two_nodes, up_by_tree_and_back, nullptr, {}, "2x*"}},
     {"gather binomial", {others, ones, [](N p) { return height(2, p); }}},
     {"gather all-write-root", {others, others, one}},
     {"gather root-reads-all", {others, others, one}},
@@ -234,7 +252,7 @@ const std::multimap<std::string, Formula> formulas{
     {"allgatherv multi-lane", {[](N p) { return p % 2 || p == 2 ? p * ceil2(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
     {"allgatherv by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
-    {"allgatherv by-levels", {two_for_each_other, all_pairs_of_two_nodes, through_and_back, nullptr, {}, "2x*"}},
+    {"allgatherv by-levels", {two_for_each_other, all_pairs_of_two_nodes, up_and_back_by_tree, nullptr, {}, "2x*"}},
     {"allgatherv ring", {all_pairs, all_pairs, others}},
     {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
     // What wraps around behind the last rank is a message more, as in allgather.

@@ -102,5 +102,42 @@ TEST(LevelNames, WhatIsWrongIsSaid) {
     EXPECT_NE(error(Operation::bcast, {"tree", "tree", "tree", "tree", "tree"}).find("4 algorithms at most"), std::string::npos);
 }
 
+TEST(LevelNames, WhatRunsBetweenTheDomains) {
+    const auto between = [](Operation o, std::string_view name, auto made_of) {
+        const OnLevels all = made_of(*find_algorithm(o, name));
+        return text_of(*all.algorithm, all.names);
+    };
+    EXPECT_EQ(between(Operation::allreduce, "ring", by_levels), "by-levels(ring)");
+    EXPECT_EQ(between(Operation::allreduce, "ring", in_lanes), "multi-lane(ring)");
+    EXPECT_EQ(between(Operation::allgather, "bruck", by_levels), "by-levels(bruck)");
+    EXPECT_EQ(between(Operation::allgather, "neighbor-exchange", by_levels), "by-levels") << "allgatherv has none of this name";
+    EXPECT_EQ(between(Operation::reduce_scatter_block, "pairwise", in_lanes), "multi-lane(pairwise)");
+    EXPECT_EQ(between(Operation::alltoall, "pairwise", in_lanes), "by-levels(pairwise)");
+}
+
+TEST(LevelNames, WhichOperationsHaveLevels) {
+    Problem p;
+    p.size = 4;
+    const auto goes = [&](auto how, Operation o, const char* nodes) {
+        p.operation = o;
+        return how(p, Topology::from(nodes, 4).level(0));
+    };
+    EXPECT_TRUE(goes(goes_in_lanes, Operation::bcast, "2x2"));
+    EXPECT_TRUE(goes(goes_in_lanes, Operation::alltoall, "2x2:cyclic"));
+    EXPECT_FALSE(goes(goes_in_lanes, Operation::bcast, "3+1"));
+    EXPECT_FALSE(goes(goes_in_lanes, Operation::bcast, "4x1"));
+    EXPECT_FALSE(goes(goes_in_lanes, Operation::bcast, "1x4"));
+    for (const Operation o : {Operation::gather, Operation::scatter, Operation::scan, Operation::barrier}) EXPECT_FALSE(goes(goes_in_lanes, o, "2x2"));
+    EXPECT_TRUE(goes(goes_by_levels, Operation::scan, "2x2"));
+    EXPECT_FALSE(goes(goes_by_levels, Operation::scan, "2x2:cyclic"));
+    EXPECT_TRUE(goes(goes_by_levels, Operation::reduce, "2x2:cyclic"));
+    EXPECT_FALSE(goes(goes_by_levels, Operation::gatherv, "2x2"));
+    EXPECT_FALSE(goes(goes_by_levels, Operation::bcast, "1x4"));
+    p.commutative = false;
+    EXPECT_FALSE(goes(goes_in_lanes, Operation::allreduce, "2x2"));
+    EXPECT_FALSE(goes(goes_by_levels, Operation::allreduce, "2x2:cyclic"));
+    EXPECT_TRUE(goes(goes_by_levels, Operation::allreduce, "2x2"));
+}
+
 }  // namespace
 }  // namespace fanlight

@@ -40,7 +40,7 @@ Situation situation(Operation operation, std::size_t bytes, int ranks) {
 
 std::string chosen(const Selector& selector, const Situation& s) {
     const Choice c = selector.choose(s);
-    return c.algorithm ? std::string(c.algorithm->name) : "native";
+    return c.algorithm ? std::string(text_of(*c.algorithm, c.parameters.levels)) : "native";
 }
 
 std::string error_of(const std::string& forced, const std::string& rules) {
@@ -204,13 +204,13 @@ TEST(Selector, NodesAndTransports) {
     EXPECT_EQ(chosen(selector, s), "bruck");
     EXPECT_FALSE(selector.choose(s).transport);
     s.nodes = 2;
-    EXPECT_EQ(chosen(selector, s), "bruck") << "six ranks are no power of two, and nothing is composed";
-    s.composed = true;
-    EXPECT_EQ(chosen(selector, s), "recursive-doubling") << "it runs between two nodes";
+    EXPECT_EQ(chosen(selector, s), "bruck") << "six ranks are no power of two, and there are no levels";
+    s.by_levels = true;
+    EXPECT_EQ(chosen(selector, s), "by-levels(recursive-doubling)") << "it runs between two nodes";
     EXPECT_EQ(selector.choose(s).transport, Transport::rma_flush);
     EXPECT_FALSE(selector.choose(s).flat);
     s.nodes = 3;
-    EXPECT_EQ(chosen(selector, s), "all-read-all") << "three nodes are no power of two";
+    EXPECT_EQ(chosen(selector, s), "by-levels(all-read-all)") << "three nodes are no power of two";
     s.nodes = 4;
     EXPECT_EQ(chosen(selector, s), "ring");
     EXPECT_TRUE(selector.choose(s).flat);
@@ -225,7 +225,7 @@ TEST(Selector, AlgorithmsOfTheLevels) {
     const auto names = [](const Selector& s, Operation o, std::size_t bytes) { return names_of_levels(s.choose(situation(o, bytes, 8)).parameters.levels); };
     using Names = std::vector<std::string_view>;
     EXPECT_EQ(names(selector, Operation::allreduce, 8), (Names{"root-reads-all", "recursive-doubling"}));
-    EXPECT_TRUE(selector.choose(situation(Operation::allreduce, 8, 8)).composed);
+    EXPECT_TRUE(selector.choose(situation(Operation::allreduce, 8, 8)).by_levels);
     EXPECT_EQ(names(selector, Operation::allreduce, 8192), (Names{"ring"}));
     EXPECT_EQ(names(forced, Operation::allreduce, 8), (Names{"all-read-all", "ring"}));
     EXPECT_EQ(names(forced, Operation::bcast, 8), (Names{"one-to-all", "binomial"}));
@@ -244,19 +244,11 @@ TEST(Selector, Lanes) {
     EXPECT_FALSE(selector.choose(s).lanes);
     EXPECT_FALSE(forced.choose(s).lanes);
     s.lanes = true;
-    EXPECT_EQ(chosen(selector, s), "recursive-halving") << "in each lane are two ranks";
+    EXPECT_EQ(chosen(selector, s), "multi-lane(recursive-halving)") << "in each lane are two ranks";
     EXPECT_TRUE(selector.choose(s).lanes);
     EXPECT_TRUE(forced.choose(s).lanes);
-    expect_all_in(error_of("", "bcast -> binomial lanes=yes"), {"multi-lane alone"});
     for (const char* other : {"flat=yes", "transport=rma-lock"})
         expect_all_in(error_of("", std::string("bcast -> binomial lanes=yes ") + other), {"transport=message alone"});
-}
-
-TEST(Selector, TheForcedOnesAreForTheWholeOperation) {
-    const Selector selector("bcast:binomial", "");
-    const Situation s = situation(Operation::bcast, 8, 2);
-    EXPECT_EQ(chosen(selector, s), "binomial");
-    EXPECT_NE(selector.choose_by_rule(s).algorithm->name, "binomial");
 }
 
 TEST(Selector, WhatTheUserForcesComesBeforeWhatTheProgramChose) {

@@ -4,8 +4,8 @@
 // Cost: of each level that of a gather and of a bcast of all blocks there; between the n outermost
 // domains ceil(log2 n) a + N b, long ones (n - 1) a + N b, N the length of all blocks.
 // Source: Pruned ring I (multi-core aware collectives); Intra-Cell 4.  Blocks of any lengths (allgatherv
-// uses it as it is).  Where a domain's ranks do not follow each other, or blocks do not
-// touch (those of a piece), it is as of one domain.
+// uses it as it is).  Any topology: where a domain's ranks do not follow each other, or blocks do not touch (those of
+// a piece), the blocks travel packed, and each rank unpacks them.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -13,12 +13,13 @@ namespace fanlight::allgather_algorithms {
 
 Schedule by_levels(const Problem& problem) {
     LevelsOfBlocks levels(problem);
-    const auto at = [&](std::size_t stage, int rank) { return stage == 0 ? input() : output(levels.offset(stage, rank)); };
+    const Address all = levels.room_to_unpack();
+    const auto at = [&](std::size_t stage, int rank) { return stage == 0 ? input() : all + levels.offset(stage, rank); };
     levels.gather_up(levels.last(), at);
     const auto algorithm = levels.total() <= longest_in_few_steps ? allgatherv_algorithms::bruck : ring;
-    const Address all = levels.first();
     levels.between(algorithm, Operation::allgatherv, [&](int rank) { return Levels::Buffers{at(levels.last(), rank), all}; });
     levels.bcast_down(levels.total(), Levels::everywhere(all, all));
+    levels.unpack(all);
     return levels.finish();
 }
 

@@ -4,13 +4,14 @@
 //
 //     to 1  what is for 1 and 3        then to 2  what is for 2, from itself and from 1
 //
-// A rank's number has a digit for each level.  Before the exchange of a level its digit says for whom a
+// A place's number has a digit for each level.  Before the exchange of a level its digit says for whom a
 // block is, and behind it from whom; what is for the same rank there is packed side by side first.
 //
 // Cost: in each level of radix m a + (m - 1) / m n P b, n the length of a block, and n P c to pack, c the
 // time to copy a byte: few messages between the domains, but each block moves once in each level.
-// Source: Bruck et al. 1997 (radix r), its digits the machine's.  Where a level's domains differ in size,
-// their ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one domain.
+// Source: Bruck et al. 1997 (radix r), its digits the machine's.  Where a level's domains differ in size it is
+// as of one domain; where their ranks do not follow each other, or blocks do not touch (those of a piece), blocks are
+// packed once more before and behind it.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -31,11 +32,12 @@ Schedule by_levels(const Problem& problem) {
     }
     const std::size_t digits = radices.size(), length = problem.bytes;
     if (digits == 1) return pairwise(problem);
-    Address blocks = input();
+    const Packing packing(problem, levels.order());
+    Address blocks = packing.pack(levels);
     // Blocks are in the order of their digits; `order` says which digit counts most, and so on.
     std::vector<std::size_t> order(digits);
     std::iota(order.begin(), order.end(), 0);
-    std::vector<int> weight(digits, 1);  // of a digit in a rank's number
+    std::vector<int> weight(digits, 1);  // of a digit in a place's number
     for (std::size_t d = digits - 1; d-- > 0;) weight[d] = weight[d + 1] * radices[d + 1];
 
     for (std::size_t digit = digits; digit-- > 0;) {
@@ -53,17 +55,18 @@ Schedule by_levels(const Problem& problem) {
                             packed + static_cast<std::size_t>(value * outer + o) * run, run);
 
         Levels::Groups groups;
-        for (int r = 0; r < problem.size; ++r) {
+        for (int r = 0; r < problem.size; ++r) {  // places
             if (r / weight[digit] % radices[digit] != 0) continue;
             Levels::Group& group = groups.emplace_back();
-            for (int value = 0; value < radices[digit]; ++value) group.ranks.push_back(r + value * weight[digit]);
+            for (int value = 0; value < radices[digit]; ++value) group.ranks.push_back(levels.order()[static_cast<std::size_t>(r + value * weight[digit])]);
         }
         Problem part;
         part.operation = Operation::alltoall;
         part.bytes = length * static_cast<std::size_t>(problem.size / radices[digit]);
-        blocks = digit == 0 ? output() : levels.reserve(length * static_cast<std::size_t>(problem.size));
+        blocks = digit == 0 ? packing.room_to_unpack(levels) : levels.reserve(length * static_cast<std::size_t>(problem.size));
         levels.add(levels.chosen(digits - 1 - digit, Operation::alltoall, all_write_all), part, groups, Levels::everywhere(packed, blocks));
     }
+    packing.unpack(levels, blocks);
     return levels.finish();
 }
 

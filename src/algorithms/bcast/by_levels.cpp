@@ -1,5 +1,5 @@
 // The vector goes down a binomial tree between the outermost domains of the topology, and then
-// through the levels: in each domain everybody reads it from one rank.
+// through the levels: in each domain everybody reads it from one rank, in the root's while it is on its way to the others.
 //
 // Cost: ceil(log2 n) (a + n b) between the n outermost domains; inside each level a + n b, its own.
 // Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.3 (OTA).  Any topology.
@@ -10,8 +10,9 @@ namespace fanlight::bcast_algorithms {
 
 Schedule by_levels(const Problem& problem) {
     Levels levels(problem);
-    levels.between(binomial, Operation::bcast, problem.bytes, levels.from_root());
-    levels.bcast_down(problem.bytes, levels.from_root());
+    levels.overlap({[&] { levels.between(binomial, Operation::bcast, problem.bytes, levels.from_root()); },
+                    [&] { levels.bcast_down(problem.bytes, levels.from_root(), Levels::Where::at_root); }});
+    levels.bcast_down(problem.bytes, levels.from_root(), Levels::Where::elsewhere);
     return levels.finish();
 }
 

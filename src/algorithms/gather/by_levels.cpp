@@ -2,9 +2,9 @@
 // to the root; what a rank has gathered travels together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each has.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Where a
-// domain's ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one
-// domain.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: where a
+// domain's ranks do not follow each other, or blocks do not touch (those of a piece), the root unpacks
+// them; long ones go to it one by one.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -12,7 +12,9 @@ namespace fanlight::gather_algorithms {
 
 Schedule by_levels(const Problem& problem) {
     LevelsOfBlocks levels(problem);
-    levels.gather_up(levels.stages().size(), levels.held(input(), output()));
+    const Address all = levels.at_their_places() ? output() : levels.room_to_unpack();
+    levels.gather_up(levels.stages().size(), levels.held(input(), all));
+    if (!levels.at_their_places()) levels.unpack(all, problem.rank == problem.root);
     return levels.finish();
 }
 

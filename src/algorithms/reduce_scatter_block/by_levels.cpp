@@ -4,7 +4,8 @@
 // Cost: of each level that of a reduce of all blocks and of a scatter there; between the n outermost
 // domains a + N (b + g), long ones (n - 1) a + N (b + g), N the length of all blocks.
 // Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.4.  Any operator.  Where a domain's
-// ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one domain.
+// ranks do not follow each other, or blocks do not touch (those of a piece), each rank packs its blocks first; where
+// the operator does not commute either it is as of one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -13,7 +14,7 @@ namespace fanlight::reduce_scatter_block_algorithms {
 Schedule by_levels(const Problem& problem) {
     LevelsOfBlocks levels(problem);
     const std::size_t bytes = levels.total();
-    const Address sum = levels.reduce_up(bytes).back() + problem.block(0).offset;
+    const Address sum = levels.reduce_up(bytes, levels.pack()).back();
     const auto at = levels.held(output(), {});
     levels.between(problem.commutative && bytes > longest_in_few_steps ? pairwise : all_read_all, Operation::reduce_scatter,
                    [&](int rank) { return Levels::Buffers{sum, at(levels.last(), rank)}; });

@@ -2,9 +2,9 @@
 // levels; what a rank will scatter travels together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each gets.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Where a
-// domain's ranks do not follow each other, or blocks do not touch (those of a piece), it is as of one
-// domain.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: where a
+// domain's ranks do not follow each other, or blocks do not touch (those of a piece), the root packs
+// them; long ones leave it one by one.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 
@@ -12,7 +12,8 @@ namespace fanlight::scatter_algorithms {
 
 Schedule by_levels(const Problem& problem) {
     LevelsOfBlocks levels(problem);
-    levels.scatter_down(levels.stages().size(), levels.held(output(), input()));
+    const Address all = levels.at_their_places() ? input() : levels.pack(problem.rank == problem.root);
+    levels.scatter_down(levels.stages().size(), levels.held(output(), all));
     return levels.finish();
 }
 
