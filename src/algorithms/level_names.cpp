@@ -13,6 +13,12 @@ namespace {
 constexpr int bits = 16;
 constexpr std::size_t most = 64 / bits;
 
+// What can run on a level: where no rank knows all lengths, nothing that reads, for which places must be known.
+bool is_for_levels(const Algorithm& a) {
+    const bool lengths_are_unknown = a.operation == Operation::gatherv || a.operation == Operation::scatterv;
+    return !a.levels && (a.piecewise || !lengths_are_unknown);
+}
+
 // What runs inside the domains, up, down or among all, and between the outermost ones.  Allgather's blocks go up and
 // down in place, which other algorithms than its own do not stand.
 struct Parts {
@@ -38,7 +44,7 @@ std::uint64_t number(const Algorithm& a) { return static_cast<std::uint64_t>(&a 
 
 const Algorithm* find(std::span<const Operation> operations, std::string_view name) {
     for (const Operation o : operations)
-        if (const Algorithm* a = find_algorithm(o, name); a && !a->levels) return a;
+        if (const Algorithm* a = find_algorithm(o, name); a && is_for_levels(*a)) return a;
     return nullptr;
 }
 
@@ -46,7 +52,7 @@ std::string names_of(std::span<const Operation> operations) {
     std::vector<std::string_view> names;
     for (const Operation o : operations)
         for (const Algorithm& a : algorithms())
-            if (a.operation == o && !a.levels && std::ranges::find(names, a.name) == names.end()) names.push_back(a.name);
+            if (a.operation == o && is_for_levels(a) && std::ranges::find(names, a.name) == names.end()) names.push_back(a.name);
     std::string text;
     for (const std::string_view name : names) text.append(text.empty() ? "" : ", ").append(name);
     return text;
@@ -120,6 +126,8 @@ bool goes_by_levels(const Problem& p, const Domains& domains) {
         case Operation::scan:
         case Operation::exscan: return domains.blocked();
         case Operation::alltoall: return false;  // each block would move once more
+        case Operation::gatherv:
+        case Operation::scatterv: return false;  // lengths would travel first
         default: return find_algorithm(p.operation, "by-levels") && (!reduces(p.operation) || p.commutative || domains.blocked());
     }
 }

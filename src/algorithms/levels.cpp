@@ -1,7 +1,7 @@
 #include "algorithms/levels.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "algorithms/declarations.h"
 
@@ -28,39 +28,20 @@ Schedule inner_bcast(const Problem& p) {
     return p.bytes <= 512 * 1024 ? bcast_algorithms::binomial(p) : bcast_algorithms::pruned_ring(p);
 }
 
-Levels::Levels(const Problem& problem) : Composer(problem), topology_(problem.topology.simplified()), order_(static_cast<std::size_t>(problem.size)) {
+namespace {
+
+Stages stages_of(const Problem& problem) {
+    Topology topology = problem.topology.simplified();
     const auto blocked = [](const Domains& d) { return d.blocked(); };
     const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
     const bool in_order = prefixes || (reduces(problem.operation) && !problem.commutative);
-    if (in_order && !std::ranges::all_of(topology_.all(), blocked)) topology_ = {};
-    std::iota(order_.begin(), order_.end(), 0);
-    std::ranges::stable_sort(order_, [&](int a, int b) {
-        for (const Domains& d : topology_.all())
-            if (!d.share(a, b)) return d.of(a) < d.of(b);
-        return false;
-    });
-
-    std::vector<int> representatives = order_;
-    const auto meet = [&](const Domains& domains) {
-        Groups groups;
-        for (const int r : representatives) {
-            if (groups.empty() || !domains.share(groups.back().ranks.front(), r)) groups.emplace_back();
-            Group& group = groups.back();
-            if (prefixes || (has_root(problem.operation) && r == problem.root)) group.root = static_cast<int>(group.ranks.size());
-            group.ranks.push_back(r);
-        }
-        representatives.clear();
-        for (const Group& group : groups) representatives.push_back(group.ranks[static_cast<std::size_t>(group.root)]);
-        stages_.push_back(std::move(groups));
-    };
-    for (int level = topology_.levels() - 1; level >= 0; --level) meet(topology_.level(level));
-    meet(Domains(std::vector<int>(static_cast<std::size_t>(problem.size), 0)));
+    if (in_order && !std::ranges::all_of(topology.all(), blocked)) topology = {};
+    return Stages(std::move(topology), problem.size, has_root(problem.operation) ? problem.root : -1, prefixes);
 }
 
-bool Levels::represents() const {
-    const std::vector<int>& ranks = stages_.back().front().ranks;
-    return std::ranges::find(ranks, whole().rank) != ranks.end();
-}
+}  // namespace
+
+Levels::Levels(const Problem& problem) : Composer(problem), stages_(stages_of(problem)) {}
 
 Problem Levels::part(Operation operation, std::size_t bytes) const {
     Problem p;
@@ -75,16 +56,16 @@ std::vector<Address> Levels::reduce_up(std::size_t bytes, Address from) {
     std::vector<Address> operands{from};
     for (std::size_t s = 0; s < last(); ++s) {
         operands.push_back(reserve(bytes));
-        add(chosen(s, Operation::reduce, inner_reduce), part(Operation::reduce, bytes), stages_[s], everywhere(operands[s], operands[s + 1]));
+        add(chosen(s, Operation::reduce, inner_reduce), part(Operation::reduce, bytes), stages()[s], everywhere(operands[s], operands[s + 1]));
     }
     return operands;
 }
 
 void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers, Where where) {
     for (std::size_t s = last(); s-- > 0;) {
-        Groups groups = stages_[s];
+        Groups groups = stages()[s];
         std::erase_if(groups, [&](const Group& g) {
-            return where != Where::everywhere && topology_.level(0).share(g.ranks.front(), whole().root) != (where == Where::at_root);
+            return where != Where::everywhere && stages_.topology().level(0).share(g.ranks.front(), whole().root) != (where == Where::at_root);
         });
         add(chosen(s, Operation::bcast, inner_bcast), part(Operation::bcast, bytes), groups, buffers);
     }
@@ -92,16 +73,17 @@ void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers, Where where
 
 LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packing_(problem, order()) {
     std::vector<Block> now;
-    std::vector<std::vector<int>> ranks;
     std::size_t longest = 0;
     for (int r = 0; r < problem.size; ++r) {
         now.push_back(packing_.of(r));
-        ranks.push_back({r});
         longest = std::max(longest, now.back().bytes);
     }
-    at_their_places_ = has_root(problem.operation) && longest > longest_in_few_steps && !packing_.packed_at();
+    // Of gatherv and scatterv nobody but the root could tell.
+    at_their_places_ = has_root(problem.operation) && family_of(problem.operation) == Family::blocks && longest > longest_in_few_steps && !packing_.packed_at();
     of_stage_.push_back(now);
-    if (at_their_places_) of_stage_and_rank_.push_back(ranks);
+    std::vector<std::vector<int>> ranks(at_their_places_ ? now.size() : 0);
+    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = {static_cast<int>(r)};
+    of_stage_and_rank_.push_back(ranks);
     for (const Groups& groups : stages()) {
         std::vector<Block> next(now.size());
         std::vector<std::vector<int>> next_ranks(ranks.size());
@@ -110,12 +92,13 @@ LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packin
             next[representative].offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
             for (const int r : group.ranks) {
                 next[representative].bytes += now[static_cast<std::size_t>(r)].bytes;
+                if (!at_their_places_) continue;
                 const std::vector<int>& its = ranks[static_cast<std::size_t>(r)];
-                if (at_their_places_) next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
+                next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
             }
         }
         of_stage_.push_back(now = std::move(next));
-        if (at_their_places_) of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
+        of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
     }
 }
 
@@ -141,30 +124,35 @@ LevelsOfBlocks::At LevelsOfBlocks::held(Address own, Address all) {
 
 Problem LevelsOfBlocks::part(Operation operation, std::size_t stage, const Group& group) const {
     Problem p = Levels::part(operation, 0);
-    const std::vector<Block>& now = of_stage_[stage];
+    const std::size_t first = offset(stage + 1, group.ranks[static_cast<std::size_t>(group.root)]);
     for (const int r : group.ranks) {
-        const Block& b = now[static_cast<std::size_t>(r)];
-        p.blocks.push_back({b.offset - now[static_cast<std::size_t>(group.ranks.front())].offset, b.bytes});
+        const Block& b = of_stage_[stage][static_cast<std::size_t>(r)];
+        p.blocks.push_back({b.offset - first, b.bytes});
     }
     return p;
 }
 
 void LevelsOfBlocks::gather_up(std::size_t count, const At& at) {
-    for (std::size_t s = 0; s < count; ++s) move(Operation::gather, gather_algorithms::all_write_root, s, at);
+    const bool lengths_are_unknown = whole().operation == Operation::gatherv;
+    for (std::size_t s = 0; s < count; ++s)
+        move(lengths_are_unknown ? Operation::gatherv : Operation::gather, gather_algorithms::all_write_root, s, at);
 }
 
 void LevelsOfBlocks::scatter_down(std::size_t count, const At& at) {
-    for (std::size_t s = count; s-- > 0;) move(Operation::scatter, scatter_algorithms::root_writes_all, s, at);
+    const bool lengths_are_unknown = whole().operation == Operation::scatterv;
+    for (std::size_t s = count; s-- > 0;)
+        move(lengths_are_unknown ? Operation::scatterv : Operation::scatter, scatter_algorithms::root_writes_all, s, at);
 }
 
 void LevelsOfBlocks::move(Operation operation, Schedule (*own)(const Problem&), std::size_t s, const At& at) {
     Groups packed = stages()[s];
+    if (keep_) keep_(s, packed);
     if (at_their_places_) {
         const auto of_root = std::ranges::find_if(packed, [&](const Group& g) { return g.ranks[static_cast<std::size_t>(g.root)] == whole().root; });
         move_one_by_one(Levels::part(operation, 0), own, s, *of_root, at);
         packed.erase(of_root);
     }
-    const bool up = operation == Operation::gather;
+    const bool up = operation == Operation::gather || operation == Operation::gatherv;
     add(chosen(s, operation, own), [&](const Group& g) { return part(operation, s, g); }, packed,
         [&](int rank) { return up ? Buffers{at(s, rank), at(s + 1, rank)} : Buffers{at(s + 1, rank), at(s, rank)}; });
 }
@@ -189,7 +177,7 @@ void LevelsOfBlocks::move_one_by_one(const Problem& part, Schedule (*own)(const 
             return part.operation == Operation::gather ? Buffers{there, output()} : Buffers{input(), there};
         });
     };
-    constexpr std::size_t at_one_time = 4;
+    constexpr std::size_t at_one_time = 4;  // as many as a reader posts ahead (Channel::posts)
     for (std::size_t i = 0; i < most; i += at_one_time) {
         std::vector<std::function<void()>> moves;
         for (std::size_t k = i; k < std::min(i + at_one_time, most); ++k) moves.push_back([&, k] { move(k); });

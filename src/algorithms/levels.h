@@ -10,6 +10,7 @@
 #include "algorithms/level_names.h"
 #include "algorithms/packing.h"
 #include "schedule/composer.h"
+#include "schedule/stages.h"
 
 namespace fanlight {
 
@@ -25,20 +26,17 @@ Schedule inner_reduce(const Problem&);
 Schedule inner_bcast(const Problem&);
 
 // A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
-// outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for prefixes by its last.  All are
-// in one where the order counts (of prefixes, and where the operator does not commute) and a domain's ranks do
-// not follow each other.
+// outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for
+// prefixes by its last.  All ranks are in one domain where the order counts (of prefixes, and where the
+// operator does not commute) and a domain's ranks do not follow each other.
 class Levels : public Composer {
 public:
     explicit Levels(const Problem& whole);
 
-    using Groups = std::vector<Group>;
-    const std::vector<Groups>& stages() const { return stages_; }
-    std::size_t last() const { return stages_.size() - 1; }
-    // All ranks in the order of their places: those of a domain follow each other.
-    const std::vector<int>& order() const { return order_; }
-    // Whether this rank stands for its outermost domain.
-    bool represents() const;
+    using Groups = Stages::Groups;
+    const std::vector<Groups>& stages() const { return stages_.all(); }
+    std::size_t last() const { return stages_.last(); }
+    const std::vector<int>& order() const { return stages_.order(); }
 
     // Reduces vectors through all stages but the last; where a rank has what it takes to each stage.
     std::vector<Address> reduce_up(std::size_t bytes, Address from = input());
@@ -48,7 +46,7 @@ public:
     }
     // In the last stage.
     void between(Schedule (*algorithm)(const Problem&), Operation operation, std::size_t bytes, const BuffersOf& buffers) {
-        add(chosen(last(), operation, algorithm), part(operation, bytes), stages_.back(), buffers);
+        add(chosen(last(), operation, algorithm), part(operation, bytes), stages().back(), buffers);
     }
     // Broadcasts through all stages but the last what the ranks of the last one have: in all domains, in the
     // root's outermost one, or in all others.
@@ -63,9 +61,7 @@ public:
     Problem part(Operation, std::size_t bytes) const;
 
 private:
-    Topology topology_;  // without the levels that say nothing
-    std::vector<Groups> stages_;
-    std::vector<int> order_;
+    const Stages stages_;
 };
 
 // Blocks that travel together: before stage s a representative has those of all ranks that it stands for,
@@ -90,13 +86,16 @@ public:
     // Through the first `count` stages: from before to behind them, or back.
     void gather_up(std::size_t count, const At&);
     void scatter_down(std::size_t count, const At&);
+    // With what this leaves of each stage's groups.
+    void keep(std::function<void(std::size_t stage, Groups&)> some) { keep_ = std::move(some); }
     // In the last stage, each rank with what it stands for.
     void between(Schedule (*algorithm)(const Problem&), Operation operation, const BuffersOf& buffers) {
         add(chosen(last(), operation, algorithm), [&](const Group& g) { return part(operation, last(), g); }, stages().back(), buffers);
     }
 
-    // Of a rank's, when all are packed.
+    // What a rank has before the stage, when all are packed.
     std::size_t offset(std::size_t stage, int rank) const { return of_stage_[stage][static_cast<std::size_t>(rank)].offset; }
+    std::size_t bytes(std::size_t stage, int rank) const { return of_stage_[stage][static_cast<std::size_t>(rank)].bytes; }
 
 private:
     // The blocks of the group's ranks, from the place of the first one on.
@@ -106,10 +105,11 @@ private:
     // In the root's group alone, block after block.
     void move_one_by_one(const Problem&, Schedule (*own)(const Problem&), std::size_t stage, const Group&, const At&);
 
+    std::function<void(std::size_t, Groups&)> keep_;
     Packing packing_;
     bool at_their_places_;
     std::vector<std::vector<Block>> of_stage_;                 // and of rank
-    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for
+    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for, if at_their_places()
 };
 
 }  // namespace fanlight

@@ -156,7 +156,7 @@ private:
     template <class Finish>
     void start(const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
         Plan& plan = begun_->own_plan;
-        if (!plan.algorithm) begun_->serving->group().plan_whole(*d.algorithm, problem, plan);
+        if (!plan.algorithm) begun_->serving->plan_whole(d, problem, plan);
         begun_->finish = std::forward<Finish>(finish);
         begin(plan, input, output, nullptr);
     }

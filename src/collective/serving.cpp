@@ -9,6 +9,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "algorithms/lengths.h"
 #include "algorithms/level_names.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
@@ -272,12 +273,28 @@ Choice Serving::choice(const Kind& kind) const {
     return selector_->choose(situation(kind, problem));
 }
 
-// Where no rank knows the lengths of others, an algorithm must serve any.
-void Serving::check_room(const Algorithm& algorithm, bool neighbors) const {
-    const Group& group = shared_->group;
-    if (neighbors ? !neighborhood || group.plans_neighbors(algorithm, neighborhood->most) : group.plans_whole(algorithm)) return;
+namespace {
+
+// No rank knows those of others beforehand.
+bool lengths_are_unknown(Operation o) {
+    return family_of(o) == Family::neighbors || (family_of(o) == Family::blocks_v && o != Operation::allgatherv && o != Operation::reduce_scatter);
+}
+
+}  // namespace
+
+// Where lengths are unknown, an algorithm must serve any.
+void Serving::check_room(const Algorithm& algorithm, const Decision& d) const {
+    const bool neighbors = family_of(algorithm.operation) == Family::neighbors;
+    if (neighbors ? !neighborhood || group_of(d).plans_neighbors(algorithm, neighborhood->most) : group_of(d).plans_whole(algorithm, reach(algorithm, d.transport))) return;
     throw std::invalid_argument(std::string(to_string(algorithm.operation)) + ":" + std::string(algorithm.name) +
                                 " cannot stage blocks of any length for so many ranks (it can where single copy is allowed)");
+}
+
+// Between nodes a rank must know what is staged for it.
+Reach Serving::reach(const Algorithm& a, Transport transport) const {
+    if (transport == Transport::shared) return {};
+    if (map_.count() == 1 || transport != Transport::message || (lengths_are_unknown(a.operation) && !lengths_first(a))) return {.nodes = &apart_, .transport = transport};
+    return {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
 }
 
 void Serving::make(const Kind& kind, Decision& decision) {
@@ -291,9 +308,8 @@ void Serving::make(const Kind& kind, Decision& decision) {
     decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
-    const bool neighbors = family_of(kind.operation) == Family::neighbors;
-    const bool lengths_are_unknown = neighbors || (family_of(kind.operation) == Family::blocks_v && kind.blocks.empty());
-    if (total_bytes(problem) == 0 && kind.operation != Operation::barrier && !lengths_are_unknown) {
+    const bool unknown = lengths_are_unknown(kind.operation);
+    if (total_bytes(problem) == 0 && kind.operation != Operation::barrier && !unknown) {
         decision.reason = Reason::no_bytes;
         return;
     }
@@ -309,32 +325,26 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
-    // Between nodes a rank computes the schedules of others, for which it would need their lengths.
-    const bool only_in_memory = (of_requests && (on_one_node() || lengths_are_unknown)) || kind.operation == Operation::alltoallv ||
-                                kind.operation == Operation::allgatherv_any || neighbors;
+    const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !lengths_first(*choice.algorithm)))) || kind.operation == Operation::alltoallv ||
+                                kind.operation == Operation::allgatherv_any || family_of(kind.operation) == Family::neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
-    if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((lengths_are_unknown || of_requests) && over_windows)) {
-        decision.reason = of_requests && lengths_are_unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
+    if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((unknown || of_requests) && over_windows)) {
+        decision.reason = of_requests && unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
         return;
     }
     decision.parameters = problem.parameters = choice.parameters;
     decision.transport = transport;
-    const bool mixed = map_.count() > 1 && transport == Transport::message && !lengths_are_unknown;
+    const Reach reach = this->reach(*choice.algorithm, transport);
+    const bool mixed = reach.nodes == &map_;
     try {
         if (transport != Transport::shared) decision.across = of_requests ? &group() : &alone(transport);
-        const Reach apart{.nodes = &apart_, .transport = transport};
-        if (mixed) {
-            if (shared_) decision.across = &shared_->group;
-            decision.across->plan(*choice.algorithm, problem, decision.plan,
-                                  {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_});
-        } else if (decision.across && !lengths_are_unknown)
-            decision.across->plan(*choice.algorithm, problem, decision.plan, apart);
-        else if (!lengths_are_unknown)
-            shared_->group.plan(*choice.algorithm, problem, decision.plan);
+        if (mixed && shared_) decision.across = &shared_->group;
+        if (!unknown)
+            group_of(decision).plan(*choice.algorithm, problem, decision.plan, reach);
         else if (kind.operation == Operation::allgatherv_any)
             decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
-        else if (!decision.across)
-            check_room(*choice.algorithm, neighbors);
+        else
+            check_room(*choice.algorithm, decision);
     } catch (const std::invalid_argument& e) {
         verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
         decision.reason = Reason::no_room;
@@ -366,8 +376,11 @@ const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
 }
 
 void Serving::run_whole(const Decision& d, const Problem& problem, const void* input, void* output) {
-    if (!d.across) return shared_->group.run_whole(*d.algorithm, problem, input, output);
-    d.across->run(d.across->plan(*d.algorithm, problem, {.nodes = &apart_, .transport = d.transport}), input, output, nullptr);
+    group_of(d).run_whole(*d.algorithm, problem, input, output, reach(*d.algorithm, d.transport));
+}
+
+void Serving::plan_whole(const Decision& d, const Problem& problem, Plan& plan) {
+    group_of(d).plan_whole(*d.algorithm, problem, plan, reach(*d.algorithm, d.transport));
 }
 
 }  // namespace fanlight

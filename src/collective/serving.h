@@ -123,6 +123,7 @@ public:
     }
     // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
     void run_whole(const Decision&, const Problem&, const void* input, void* output);
+    void plan_whole(const Decision&, const Problem&, Plan&);
 
     // Of a neighborhood with these edges; lives as long as a LastCall that names it.
     const Plan& neighbor_plan(const Decision&, const Problem&);
@@ -162,7 +163,9 @@ public:
 
 private:
     void make(const Kind&, Decision&);
-    void check_room(const Algorithm&, bool neighbors) const;
+    void check_room(const Algorithm&, const Decision&) const;
+    Reach reach(const Algorithm&, Transport) const;
+    Group& group_of(const Decision& d) const { return d.across ? *d.across : shared_->group; }
     Situation situation(const Kind&, const Problem&) const;
 
     struct Recent {

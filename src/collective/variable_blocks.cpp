@@ -117,6 +117,7 @@ Problem& rooted_problem(const Serving& s, const Decision& d, Operation operation
     p.size = s.size;
     p.root = root;
     p.parameters = d.parameters;
+    p.topology = d.algorithm->levels ? s.topology() : Topology{};
     p.blocks.assign(static_cast<std::size_t>(s.size), {});
     return p;
 }

@@ -28,6 +28,14 @@ Run::Piece& Group::begin_piece(Run& run) {
     piece.schedule = &part.schedule;
     piece.input = run.input_;
     piece.output = run.output_;
+    if (Plan::Lengths* const lengths = run.plan_->lengths.get(); lengths && run.part_ == 0) {
+        piece.input = reinterpret_cast<const std::byte*>(lengths->told.data());
+        piece.output = reinterpret_cast<std::byte*>(lengths->heard.data());
+    } else if (lengths) {
+        bind_blocks(*run.plan_);
+        piece.schedule = &lengths->blocks;
+        if (piece.scratch.size() < lengths->blocks.scratch_bytes) piece.scratch.resize(lengths->blocks.scratch_bytes);
+    }
     piece.taken = run.taken_;
     piece.step = 0;
     piece.has_lane = piece.read_by_others = piece.over = false;

@@ -43,16 +43,17 @@ Group::~Group() = default;
 
 std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
 
-void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output) {
+void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output, const Reach& reach) {
     auto& [last, plan] = last_whole_[problem.operation];
     const bool same = plan.algorithm == &algorithm && last.root == problem.root && last.parameters == problem.parameters;
     if (!same || last.blocks != problem.blocks || last.sends != problem.sends) {
-        if (!same || !relength(problem, plan)) plan_whole(algorithm, problem, plan);
+        if (!same || !relength(problem, plan)) plan_whole(algorithm, problem, plan, reach);
         last = problem;
     }
     run(plan, input, output, nullptr);
     constexpr std::size_t most_steps = 4096;  // the pieces of long blocks
-    if (plan.parts.front().schedule.steps.size() > most_steps) plan = {};
+    const BoundSchedule& bound = plan.lengths ? plan.lengths->blocks : plan.parts.front().schedule;
+    if (bound.steps.size() > most_steps) plan = {};
 }
 
 void Group::meet() {
@@ -133,6 +134,12 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
     if (plan.in_flight > 1) [[unlikely]] return run_in_flight(plan, input, output, combiner);
+    if (plan.lengths) [[unlikely]] {
+        Plan::Lengths& lengths = *plan.lengths;
+        run_once(plan.parts.front().schedule, reinterpret_cast<const std::byte*>(lengths.told.data()), reinterpret_cast<std::byte*>(lengths.heard.data()), nullptr, plan);
+        bind_blocks(plan);
+        return run_once(lengths.blocks, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), nullptr, plan);
+    }
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     for (const Plan::Part& part : plan.parts)

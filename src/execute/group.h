@@ -83,13 +83,15 @@ public:
     // blocks that a rank has for others, or from them.
     //
     // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
-    bool plans_whole(const Algorithm&) const;
-    void plan_whole(const Algorithm&, const Problem&, Plan&) const;
+    bool plans_whole(const Algorithm&, const Reach& = {}) const;
+    void plan_whole(const Algorithm&, const Problem&, Plan&, const Reach& = {}) const;
+    // Where lengths travel first: what follows, when they are here (Plan::Lengths).
+    void bind_blocks(const Plan&) const;
     // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
     // alltoallv), for far less than a new one costs; false: make a new one.
     bool relength(const Problem&, Plan&) const;
     // By a plan that is kept for the next call.
-    void run_whole(const Algorithm&, const Problem&, const void* input, void* output);
+    void run_whole(const Algorithm&, const Problem&, const void* input, void* output, const Reach& = {});
     // A neighborhood's, whose rank knows its own edges alone.  False as above.
     struct Most {               // of the rank that has the most, in and out counted apart
         std::size_t edges = 0;
@@ -143,17 +145,21 @@ private:
         return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
     }
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
+    void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
+    void plan_lengths(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
+    static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.
     struct Share {
         Most most;
         bool wide = false, at_reader = false;
+        std::size_t writers = 1;  // that stage at one reader; of two the first is the root
     };
-    Share share(Operation) const;
-    std::size_t longest_piece(const Share&) const;
-    bool plans_blindly(const Algorithm&, const Share&) const;
+    Share share(const Algorithm&) const;
+    static std::size_t longest_piece(const Share&, const SharedLanes&);
+    bool plans_blindly(const Algorithm&, const Share&, const Reach&) const;
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
     std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
-    void plan_blindly(const Algorithm&, const Problem&, const Share&, Plan&) const;
+    void plan_blindly(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t taken, std::uint64_t called);

@@ -305,14 +305,15 @@ void find_told(BoundSchedule& bound) {
 }
 
 // With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
-// that two ends which do not mean the same length do not wait for each other.
-Schedule in_pieces(const Schedule& schedule, const BindOptions& options, std::vector<bool>& goes_on) {
+// that two ends which do not mean the same length do not wait for each other.  `at`: where each step is then.
+Schedule in_pieces(const Schedule& schedule, int rank, const BindOptions& options, std::vector<bool>& goes_on, std::vector<std::uint32_t>& at) {
     Schedule cut = schedule;
     cut.steps.clear();
     cut.round_ends.clear();
     for (std::size_t r = 0; r < schedule.rounds(); ++r) {
         for (Step s : schedule.round(r)) {
-            const bool is_put = s.kind == StepKind::put || s.kind == StepKind::arrive;
+            at.push_back(static_cast<std::uint32_t>(cut.steps.size()));
+            const bool is_put = (s.kind == StepKind::put || s.kind == StepKind::arrive) && options.reach.near(rank, s.peer);
             if (is_put && place_of(s.bytes, options) == Place::staged)
                 for (; s.bytes > options.piece; s.bytes -= options.piece) {
                     Step& piece = cut.steps.emplace_back(s);
@@ -335,8 +336,11 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
           const BindOptions& options, BoundSchedule& bound, const Exchange* exchange) {
     if (options.piece) {
         std::vector<bool> goes_on;
-        const Schedule cut = in_pieces(schedule, options, goes_on);
-        Binder(cut, rank, called, lanes, options, bound, nullptr, &goes_on).bind();
+        std::vector<std::uint32_t> at;
+        const Schedule cut = in_pieces(schedule, rank, options, goes_on, at);
+        Exchange moved = exchange ? *exchange : Exchange{};
+        for (Exchange::Send& sent : moved.sends) sent.step = at[sent.step];
+        Binder(cut, rank, called, lanes, options, bound, exchange ? &moved : nullptr, &goes_on).bind();
     } else {
         Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
     }

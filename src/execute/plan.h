@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.h"
@@ -73,8 +75,9 @@ struct BindOptions {
     bool single_copy = false;
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
-    // puts to many.
+    // puts to many; from this byte of the area on.
     bool stage_at_reader = false;
+    std::size_t staged_from = 0;
     // Puts that are staged go in pieces of so many bytes; 0: whole.
     std::size_t piece = 0;
     Reach reach{};
@@ -119,6 +122,18 @@ public:
     // steps with lengths of their own; 0: they do.
     std::size_t relengths_to = 0;
     std::vector<BoundStep> moves;
+    // Where lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound
+    // when they are here (Group::bind_blocks).
+    struct Lengths {
+        Problem problem;                         // with the lengths that this rank knows
+        BindOptions options;
+        std::vector<std::uint64_t> told, heard;  // the first part's buffers
+        std::vector<int> places;                 // whose length is at which place
+        std::vector<std::pair<std::size_t, int>> awaited;  // where in `heard` whose length will be
+        BoundSchedule blocks;
+        bool bound = false;                      // with these lengths
+    };
+    std::unique_ptr<Lengths> lengths;
 };
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.

@@ -4,10 +4,13 @@
 #include <stdexcept>
 
 #include "algorithms/blocks.h"
+#include "algorithms/lengths.h"
 #include "config/config.h"
 #include "execute/group.h"
 #include "execute/staging.h"
+#include "schedule/all_ranks.h"
 #include "schedule/builder.h"
+#include "schedule/stages.h"
 
 namespace fanlight {
 
@@ -158,14 +161,34 @@ std::size_t Group::cut_for_windows(const Algorithm& algorithm, const Problem& pr
                                 std::to_string(room.flags) + " flags");
 }
 
-void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
+namespace {
+
+void name(Plan& plan, const Algorithm& algorithm, const Problem& problem, const Reach& reach) {
     plan.algorithm = &algorithm;
-    const Reach& reach = options.reach;
     plan.name.assign(to_string(problem.operation)).append(" (").append(algorithm.name);
     if (reach.nodes) plan.name.append(", ").append(to_string(reach.transport));
     plan.name.append(")");
-    plan.piece_bytes = cut.bytes;
     plan.called = called(problem);
+}
+
+}  // namespace
+
+void Group::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint64_t called, const BindOptions& options, BoundSchedule& bound) const {
+    Schedule schedule = algorithm.schedule(p);
+    if (options.reach.nodes) {
+        const Exchange messages = exchange(algorithm, p, options.reach);
+        bind(schedule, p.rank, called, p.element, lanes_, options, bound, &messages);
+    } else {
+        bind(schedule, rank_, called, p.element, lanes_, options, bound);
+    }
+    Builder::recycle(std::move(schedule));
+}
+
+void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
+    const Reach& reach = options.reach;
+    plan.lengths = nullptr;
+    name(plan, algorithm, problem, reach);
+    plan.piece_bytes = cut.bytes;
     const bool whole = length_of(problem) <= cut.bytes;
     const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
     plan.parts.resize(pieces.size());
@@ -174,16 +197,9 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     plan.in_flight = whole || !by_messages ? 1 : std::min(remote_->operations_in_flight(), most_in_flight);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
-        Schedule schedule = algorithm.schedule(p);
-        if (reach.nodes) {
-            const Exchange messages = exchange(algorithm, p, reach);
-            bind(schedule, p.rank, plan.called, p.element, lanes_, options, plan.parts[i].schedule, &messages);
-        } else {
-            bind(schedule, rank_, plan.called, p.element, lanes_, options, plan.parts[i].schedule);
-        }
+        bind_piece(algorithm, p, plan.called, options, plan.parts[i].schedule);
         plan.parts[i].schedule.wide = cut.wide;
         plan.parts[i].repeat = pieces[i].number;
-        Builder::recycle(std::move(schedule));
     }
     // No offer is longer than all bytes together; in a neighborhood nobody knows these.
     const bool nothing_is_direct = !options.single_copy || (total_bytes(problem) < options.single_copy_from &&
@@ -194,7 +210,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
         return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
     };
     plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
-    plan.relengths_to = whole && !reach.nodes ? relengths_to(problem, plan, options) : 0;
+    plan.relengths_to = whole && !reach.nodes && !lengths_first(algorithm) ? relengths_to(problem, plan, options) : 0;
     if (plan.relengths_to) plan.moves = first.steps;
 }
 
@@ -231,25 +247,30 @@ std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
 }  // namespace
 
 // Each peer has as many slots in the staging as cells.
-std::size_t Group::longest_piece(const Share& share) const {
-    const std::size_t room = lanes_.staging_bytes() * (share.wide ? lanes_.areas() : 1);
-    return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes_.depth()));
+std::size_t Group::longest_piece(const Share& share, const SharedLanes& lanes) {
+    const std::size_t room = lanes.staging_bytes() * (share.wide ? lanes.areas() : 1);
+    return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes.depth()));
 }
 
-bool Group::plans_blindly(const Algorithm& algorithm, const Share& share) const {
+// Alike on all nodes: the largest has the least room for each rank.
+bool Group::plans_blindly(const Algorithm& algorithm, const Share& share, const Reach& reach) const {
     constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
-    return single_copy_ || (algorithm.piecewise && longest_piece(share) >= shortest);
+    if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
+    return algorithm.piecewise && longest_piece(share, reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
 }
 
-void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, Plan& plan) const {
+void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_;
+    options.reach = reach;
+    if (reach.nodes) options.single_copy = reach.single_copy;
     options.stage_at_reader = share.at_reader;
+    if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(lanes_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
-    const bool in_pieces = algorithm.piecewise && (!single_copy_ || asked);
+    const bool in_pieces = algorithm.piecewise && (!options.single_copy || asked);
     if (in_pieces) {
         options.single_copy = false;
-        const std::size_t piece = longest_piece(share);
+        const std::size_t piece = longest_piece(share, lanes_);
         options.piece = asked ? std::min(asked, piece) : piece;
         // What is read is offered with all that lies between it, one block for each edge.
         const std::size_t room = lines_in(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
@@ -258,27 +279,79 @@ void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, con
         // What is shorter finds room as it is.
         options.single_copy_from = std::min(options.single_copy_from, lines_in(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
     }
-    plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
+    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, options, plan);
+    else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
-bool Group::plans_neighbors(const Algorithm& algorithm, Most most) const { return plans_blindly(algorithm, {most}); }
+bool Group::plans_neighbors(const Algorithm& algorithm, Most most) const { return plans_blindly(algorithm, {most}, {}); }
 
 void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan) const {
-    plan_blindly(algorithm, problem, {most}, plan);
+    plan_blindly(algorithm, problem, {most}, {}, plan);
 }
 
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
-// go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.
-Group::Share Group::share(Operation operation) const {
-    const bool exchange = operation == Operation::alltoallv;
-    const std::size_t peers = exchange ? static_cast<std::size_t>(size_ - 1) : 1;
-    return {{peers, peers}, exchange && size_ > 2, operation == Operation::scatterv};
+// go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
+// a rank puts to its representative, or is put to by it, and to the root, or by it.
+Group::Share Group::share(const Algorithm& algorithm) const {
+    const bool exchange = algorithm.operation == Operation::alltoallv, at_reader = algorithm.operation == Operation::scatterv;
+    const std::size_t ways = lengths_first(algorithm) ? 2 : 1, peers = exchange ? static_cast<std::size_t>(size_ - 1) : ways;
+    // A writer may put twice to one reader, and of two each has its half of the reader's area.
+    return {{at_reader ? ways * ways : peers, peers}, exchange && size_ > 2, at_reader, ways};
 }
 
-bool Group::plans_whole(const Algorithm& algorithm) const { return plans_blindly(algorithm, share(algorithm.operation)); }
+bool Group::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm), reach); }
 
-void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan) const {
-    plan_blindly(algorithm, problem, share(problem.operation), plan);
+void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
+    plan_blindly(algorithm, problem, share(algorithm), reach, plan);
+}
+
+// Two operations, of which the second has its steps when the first is over.
+void Group::plan_lengths(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
+    Plan made;
+    name(made, algorithm, problem, options.reach);
+    made.parts.resize(2);
+    made.lengths = std::make_unique<Plan::Lengths>();
+    Plan::Lengths& lengths = *made.lengths;
+    lengths.problem = problem;
+    lengths.options = options;
+    const Stages stages(problem);
+    const std::vector<int> theirs = stages.stands_for(problem.rank);
+    for (std::size_t i = 0; i < stages.order().size() && problem.rank != problem.root; ++i)
+        if (const int r = stages.order()[i]; r != problem.rank && std::ranges::find(theirs, r) != theirs.end()) lengths.awaited.emplace_back(i, r);
+    lengths.heard.resize(stages.order().size());
+    lengths.places = stages.order();
+    tell_lengths(problem, lengths);
+    BindOptions whole = options_;
+    whole.reach = options.reach;
+    whole.single_copy = false;
+    bind_piece(*lengths_first(algorithm), problem_at(lengths_of(problem), problem.rank), made.called, whole, made.parts.front().schedule);
+    plan = std::move(made);
+}
+
+void Group::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
+    lengths.told.clear();
+    for (const int r : lengths.places) {
+        const bool is_own = r == p.rank, is_known = is_own || p.rank == p.root;
+        const Block& block = p.blocks[static_cast<std::size_t>(r)];
+        Block& known = lengths.problem.blocks[static_cast<std::size_t>(r)];
+        if (is_known && !(known == block)) {
+            known = block;
+            lengths.bound = false;
+        }
+        if (is_own || p.operation == Operation::scatterv) lengths.told.push_back(block.bytes);
+    }
+}
+
+void Group::bind_blocks(const Plan& plan) const {
+    Plan::Lengths& lengths = *plan.lengths;
+    for (const auto& [place, rank] : lengths.awaited) {
+        std::size_t& known = lengths.problem.blocks[static_cast<std::size_t>(rank)].bytes;
+        if (known == lengths.heard[place]) continue;
+        known = lengths.heard[place];
+        lengths.bound = false;
+    }
+    if (!lengths.bound) bind_piece(*plan.algorithm, lengths.problem, plan.called, lengths.options, lengths.blocks);
+    lengths.bound = true;
 }
 
 }  // namespace fanlight

@@ -64,6 +64,10 @@ bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) 
 }
 
 bool Group::relength(const Problem& p, Plan& plan) const {
+    if (plan.lengths) {
+        tell_lengths(p, *plan.lengths);
+        return true;
+    }
     if (plan.relengths_to == 0 || length_of(p) > plan.relengths_to) return false;
     plan.called = called(p);
     plan.tells_first = plan.offers_alone = false;

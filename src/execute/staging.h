@@ -52,7 +52,7 @@ public:
         }
         std::size_t used = 0;
         Counter used_at;
-        for (Slot& slot : slots_) slot.at = take(slot.bytes, options.stage_at_reader ? used_at[slot.peer] : used);
+        for (Slot& slot : slots_) slot.at = options.staged_from + take(slot.bytes, options.stage_at_reader ? used_at[slot.peer] : used);
         for (const Step& s : schedule.steps)
             if (s.kind == StepKind::offer)
                 offers_[static_cast<std::size_t>(s.offer)] =

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "schedule/stages.h"
+
 namespace fanlight {
 
 Problem problem_at(const Problem& whole, int rank) {
@@ -11,7 +13,7 @@ Problem problem_at(const Problem& whole, int rank) {
         whole.operation == Operation::gatherv || whole.operation == Operation::scatterv;
     if (lengths_at_root_alone && rank != whole.root && !whole.blocks.empty()) {
         problem.blocks.assign(whole.blocks.size(), Block{});
-        problem.blocks[static_cast<std::size_t>(rank)].bytes = whole.block(rank).bytes;
+        for (const int r : Stages(whole).stands_for(rank)) problem.blocks[static_cast<std::size_t>(r)].bytes = whole.block(r).bytes;
     }
     if (whole.operation == Operation::alltoallv) {
         const auto size = static_cast<std::ptrdiff_t>(whole.size);

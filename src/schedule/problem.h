@@ -69,8 +69,8 @@ struct Problem {
     // blocks: distance between the starts of two neighbouring blocks (0: equal to bytes).
     // It is larger than bytes when a long message is run piece by piece.
     std::size_t stride = 0;
-    // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows
-    // its own block's length alone; the other entries are zero there.
+    // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows its
+    // own block's length, and by levels those of the ranks that it stands for; the other entries are zero there.
     std::vector<Block> blocks;
     // allgatherv_any: one behind the other.  A rank that runs it knows no lengths but its own, so
     // that its schedule counts in blocks: it is that of blocks of one byte (execute/unknown_lengths.h).

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/lengths.h"
 #include "catalogue.h"
 #include "on_threads.h"
 #include "schedule/all_ranks.h"
@@ -50,13 +51,14 @@ std::string proved(const Algorithm& algorithm, const Problem& whole, const std::
     for (std::size_t part = 0; part < plans[0].parts.size(); ++part) {
         std::vector<const BoundSchedule*> bound;
         for (const Plan& plan : plans) {
-            if (plan.parts.size() != plans[0].parts.size() || plan.parts[part].repeat != plans[0].parts[part].repeat)
+            if (plan.parts.size() != plans[0].parts.size() || plan.parts[part].repeat != plans[0].parts[part].repeat || !plan.lengths != !plans[0].lengths)
                 return text(algorithm, whole) + ": ranks cut it otherwise";
-            bound.push_back(&plan.parts[part].schedule);
+            bound.push_back(plan.lengths && part > 0 ? &plan.lengths->blocks : &plan.parts[part].schedule);
         }
         auto [schedules, faults] = unbound(bound, lanes, reach);
         const bool cut = plans[0].parts.size() > 1 || plans[0].parts[0].repeat > 1;
-        const Problem p = cut ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
+        const bool lengths = plans[0].lengths != nullptr;
+        const Problem p = lengths && part == 0 ? lengths_of(whole) : cut && !lengths ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
         if (faults.empty()) faults = verify(schedules, p, {.calls = p.size > 16 ? 1 : 2, .puts = Puts::free});
         if (!faults.empty()) return text(algorithm, whole) + ", piece " + std::to_string(piece) + ": " + faults[0];
         piece += plans[0].parts[part].repeat;
@@ -72,6 +74,7 @@ std::vector<Plan> plans_of(const Groups& groups, const Algorithm& algorithm, Pro
         problem.rank = group->rank();
         try {
             plans.push_back(plan_of(*group, algorithm, problem));
+            hear_lengths(*group, plans.back(), problem);
         } catch (const std::invalid_argument&) {
             ++refused;
         }
@@ -156,6 +159,7 @@ TEST_P(Bound, OtherLengths) {
                     const Group& group = *groups.all[static_cast<std::size_t>(after.rank)];
                     if (group.relength(problem_at(after, after.rank), plan)) ++rebound;
                     else plan = plan_of(group, algorithm, after);
+                    hear_lengths(group, plan, after);
                 }
                 const std::string wrong = plans.empty() ? "" : proved(algorithm, after, plans, groups.lanes);
                 ASSERT_EQ(wrong, "");
@@ -215,7 +219,7 @@ void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer
     const Reach reach{.nodes = &domains, .single_copy = single_copy};
     for (const Algorithm& algorithm : algorithms()) {
         // Where lengths are not known all go by messages alone: nobody could tell how to cut what is staged.
-        const bool blind = algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv;
+        const bool blind = (algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv) && !lengths_first(algorithm);
         if (!is_known_to_all(algorithm.operation) || (blind && !reach.no_one_is_near())) continue;
         for (Problem whole : problems(algorithm, domains.ranks(), elements)) {
             whole.topology = topology;
@@ -223,7 +227,10 @@ void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer
             std::size_t refused = 0;
             for (int r = 0; r < whole.size; ++r) {
                 try {
-                    plans.push_back(nodes.all[static_cast<std::size_t>(r)]->plan(algorithm, problem_at(whole, r), reach));
+                    whole.rank = r;
+                    const Group& group = *nodes.all[static_cast<std::size_t>(r)];
+                    plans.push_back(plan_of(group, algorithm, whole, reach));
+                    hear_lengths(group, plans.back(), whole);
                 } catch (const std::invalid_argument&) {
                     ++refused;
                 }

@@ -203,18 +203,27 @@ static void allgatherv_any(Group& group, UnknownLengths& any, const Problem& p, 
     if (!any.complete()) group.run(group.plan(*find_algorithm(Operation::allgatherv, "all-read-all"), known), in, out, nullptr);
 }
 
-Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p) {
+Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, const Reach& reach) {
     const Problem known = problem_at(p, p.rank);
     Plan plan;
     if (family_of(p.operation) == Family::neighbors) {
         group.plan_neighbors(algorithm, known, most_edges(p), plan);
     } else if (p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv) {
-        if (!group.plans_whole(algorithm)) throw std::invalid_argument("staged whole");
-        group.plan_whole(algorithm, known, plan);
+        if (!group.plans_whole(algorithm, reach)) throw std::invalid_argument("staged whole");
+        Problem own = known;
+        for (int r = 0; r < p.size && p.rank != p.root && has_root(p.operation); ++r)
+            if (r != p.rank) own.blocks[static_cast<std::size_t>(r)] = {};  // what others will tell
+        group.plan_whole(algorithm, own, plan, reach);
     } else {
-        group.plan(algorithm, known, plan);
+        group.plan(algorithm, known, plan, reach);
     }
     return plan;
+}
+
+void hear_lengths(const Group& group, const Plan& plan, const Problem& whole) {
+    if (!plan.lengths) return;
+    for (const auto& [place, rank] : plan.lengths->awaited) plan.lengths->heard[place] = whole.block(rank).bytes;
+    group.bind_blocks(plan);
 }
 
 // The same call on buffers that all have mapped.

@@ -27,7 +27,9 @@ Data data_of(const Problem& p, int call);
 // mapped: the buffers to run on, where all members reach all of them.
 std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr);
 // What run_and_check runs, for the operations whose plan can be made beforehand.
-Plan plan_of(const Group&, const Algorithm&, const Problem&);
+Plan plan_of(const Group&, const Algorithm&, const Problem&, const Reach& = {});
+// Where lengths travel first: as if they were here.
+void hear_lengths(const Group&, const Plan&, const Problem& whole);
 
 // Problems of an algorithm for this many ranks: all roots, several lengths, uneven blocks.
 std::vector<Problem> problems(const Algorithm&, int size, const std::vector<std::size_t>& elements);

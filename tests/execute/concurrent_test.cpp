@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 
+#include "algorithms/lengths.h"
 #include "catalogue.h"
 #include "execute/under_way.h"
 #include "on_threads.h"
@@ -101,7 +102,7 @@ TEST(Concurrent, ManyAtOnce) {
 }
 
 // Ranks on nodes: cells between the ranks of one, messages between the others.
-std::string mixed_on_nodes(const char* text, std::size_t at_once) {
+std::string mixed_on_nodes(const char* text, bool single_copy, std::size_t at_once) {
     const Topology topology = Topology::from(text, Topology::places(text));
     const Domains& nodes = topology.level(0);
     const auto all = problems_of_all(nodes.ranks(), lengths);
@@ -113,7 +114,7 @@ std::string mixed_on_nodes(const char* text, std::size_t at_once) {
     for (int r = 0; r < nodes.ranks(); ++r) {
         const Aligned& segment = *segments[static_cast<std::size_t>(nodes.of(r))];
         const auto size = static_cast<int>(nodes.members(nodes.of(r)).size());
-        groups.push_back(std::make_unique<Group>(std::span(segment.base, segment.size), nodes.local(r), size, true, Waiter::Hooks{}, 1, 1));
+        groups.push_back(std::make_unique<Group>(std::span(segment.base, segment.size), nodes.local(r), size, single_copy, Waiter::Hooks{}, 1, 1));
         groups.back()->reach_by(std::make_shared<Letters>(office, r));
     }
     std::mutex mutex;
@@ -122,11 +123,11 @@ std::string mixed_on_nodes(const char* text, std::size_t at_once) {
         Group& group = *groups[static_cast<std::size_t>(r)];
         const std::string w = mixed(group, r, all, calls, at_once, [&](const Algorithm& a, Problem p) {
             using enum Operation;
-            const bool blind = a.operation == gatherv || a.operation == scatterv || a.operation == alltoallv;
+            const bool blind = !lengths_first(a) && (a.operation == gatherv || a.operation == scatterv || a.operation == alltoallv);
             if (blind || family_of(a.operation) == Family::neighbors)
                 throw std::invalid_argument("nobody knows all lengths");
             p.topology = topology;
-            return group.plan(a, problem_at(p, r), {.nodes = &nodes, .single_copy = true});
+            return plan_of(group, a, p, {.nodes = &nodes, .single_copy = single_copy});
         });
         const std::scoped_lock lock(mutex);
         if (wrong.empty()) wrong = w;
@@ -138,7 +139,8 @@ std::string mixed_on_nodes(const char* text, std::size_t at_once) {
 }
 
 TEST(Concurrent, ManyAtOnceOverMessages) {
-    for (const char* nodes : {"2x1", "2x2", "1+3:cyclic"}) EXPECT_EQ(mixed_on_nodes(nodes, 70), "") << nodes;
+    for (const char* nodes : {"2x1", "2x2", "1+3:cyclic"})
+        for (const bool single_copy : {false, true}) EXPECT_EQ(mixed_on_nodes(nodes, single_copy, 70), "") << nodes;
 }
 
 TEST(Concurrent, OneAtATime) {

@@ -141,6 +141,38 @@ TEST(Sequence, OperationsMixed) {
     }
 }
 
+// Through levels inside a node, other lengths and roots in each call: no rank is told more than MPI tells it.
+TEST(Lengths, TravelFirst) {
+    for (const Operation operation : {Operation::gatherv, Operation::scatterv})
+        for (const char* levels : {"2x2", "2x2x2", "1+3:cyclic", "2x(3+1)"})
+            for (const bool single_copy : {false, true}) {
+                const int size = Topology::places(levels);
+                EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
+                    unsigned state = 4711;
+                    const auto next = [&](std::size_t end) { return static_cast<std::size_t>((state = state * 1664525 + 1013904223) >> 8) % end; };
+                    Problem p;
+                    p.operation = operation;
+                    p.size = size;
+                    p.topology = Topology::from(levels, size);
+                    for (int call = 0; call < relengthed_calls; ++call) {
+                        if (call % 3 == 0) p.root = static_cast<int>(next(static_cast<std::size_t>(size)));
+                        p.blocks.clear();
+                        constexpr std::size_t those[] = {0, 8, 113, 4096, 4097, 70000};
+                        for (int r = 0; r < size; ++r) p.blocks.push_back({0, those[next(std::size(those))]});
+                        lay_side_by_side(p);
+                        p.rank = g.rank();
+                        auto [in, out, expected] = data_of(p, call);
+                        Problem own = p;
+                        for (int r = 0; r < size && p.rank != p.root; ++r)
+                            own.blocks[static_cast<std::size_t>(r)] = {0, r == p.rank ? p.block(r).bytes : 0};
+                        g.run_whole(*find_algorithm(operation, "by-levels"), own, in.data(), out.data());
+                        if (out != expected) return "rank " + std::to_string(p.rank) + ", call " + std::to_string(call);
+                    }
+                    return std::string();
+                }), "") << to_string(operation) << " on " << levels << (single_copy ? ", single copy" : "");
+            }
+}
+
 // A plan takes blocks of other lengths, up to what it says, and does what a new one would.
 TEST(Relength, AnyLengths) {
     for (const char* name : {"allgatherv:all-read-all", "gatherv:all-write-root", "scatterv:root-writes-all", "alltoallv:all-write-all"})

@@ -71,6 +71,24 @@ def test_neighborhoods_are_served_in_shared_memory_alone(mpi, fanlight_only):
     assert "allreduce" in served and not any(o.startswith("neighbor") for o in served), str(result)
 
 
+# Lengths that not all ranks know go first, and what is longer than 16 bytes goes straight: in one node, and between several.
+LEVELS = "by-levels(minimum=16)"
+
+
+@pytest.mark.parametrize("requests", [None, "non-blocking", "persistent"])
+@pytest.mark.parametrize("mpi,ranks,topology,single_copy", [
+    (MPICH, 4, "1x2x2", "off"), (MPICH, 5, "1x(1+2)+1x2:cyclic", "on"), (MPICH, 4, "2x2:cyclic", "off"), (OPENMPI, 4, "1x2+1x(1+1)", "on"),
+    (OPENMPI, 5, "2+1+2", "off"), (IMPI, 4, "1x2x2", "on")], ids=str)
+def test_lengths_by_levels(mpi, ranks, topology, single_copy, requests, fanlight_only):
+    operations = ("gatherv", "scatterv")
+    result = run(mpi, ranks, "collectives --quick --only=gatherv,scatterv",
+                 {"ALGORITHM": ",".join(f"{o}:{LEVELS}" for o in operations), "TOPOLOGY": topology, "SINGLE_COPY": single_copy}, timeout=100,
+                 settings={"BY_REQUESTS": requests} if requests else {}, preloads=(mpi.program("by_requests.so"), None) if requests else (None,)).must_be_ok()
+    names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}
+    for name in map(names[requests].format, operations):
+        assert result.report.calls(name) > 10 * ranks and result.report.algorithms(name) == {"by-levels"}, str(result)
+
+
 # Every algorithm, forced.
 def forced(mpi, ranks, plain, algorithms, settings):
     options = "--quick" + (" --commutative" if "commutative" in algorithms[0].restrictions else "")

@@ -178,7 +178,7 @@ def test_by_requests(mpi, nodes, ranks, extra, how, name, tmp_path, fanlight_onl
 
 def by_levels(mpi, ranks, topology):
     operations = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
-                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoall"}
+                  "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoall", "gatherv", "scatterv"}
     result = run(mpi, ranks, "every_algorithm 1", {"TOPOLOGY": topology, "VERBOSE": 1,
                                                    "ALGORITHM": ",".join(f"{o}:by-levels" for o in operations)}).must_be_ok()
     for operation in operations:

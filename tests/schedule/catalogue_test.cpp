@@ -141,6 +141,9 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
         for (const Topology& topology : topologies_of(algorithm, size)) {
             result.push_back(result[i]);
             result.back().topology = topology;
+            if (!algorithm.takes("minimum")) continue;
+            result.push_back(result.back());
+            result.back().parameters.minimum = 16;
         }
     return result;
 }

@@ -268,7 +268,12 @@ const std::multimap<std::string, Formula> formulas{
     {"allgatherv-any all-read-all", {all_pairs, all_pairs, one, unit}},
     {"gatherv root-reads-all", {others, others, one}},
     {"gatherv all-write-root", {others, others, one, unit}},
+    {"gatherv by-levels", {others, others, one, unit}},
+    {"gatherv by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
     {"scatterv root-writes-all", {others, others, one, unit}},
+    {"scatterv by-levels", {others, others, one, unit}},
+    {"scatterv by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
+    {"scatterv by-levels", {[](N p) { return 2 * (p - 1); }, others, nullptr, nullptr, {.minimum = 1}, "1x*"}},
     {"reduce-scatter all-read-all", {all_pairs, all_pairs, one}},
     {"reduce-scatter pairwise", {all_pairs, all_pairs, others}},
     // Blocks of different lengths are not one message until they are packed, after the first step.

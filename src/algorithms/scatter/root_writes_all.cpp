@@ -11,9 +11,11 @@ Schedule root_writes_all(const Problem& problem) {
     Builder b(problem);
     const Block own = problem.block(problem.rank);
     if (problem.rank == problem.root) {
+        // A rank that scatterv's blocks go through alone knows where it has them.
+        const Address there = problem.operation == Operation::scatter ? output() : unknown();
         for (int peer : others(problem)) {
             const Block theirs = problem.block(peer);
-            b.put(peer, input(theirs.offset), output(), theirs.bytes);
+            b.put(peer, input(theirs.offset), there, theirs.bytes);
         }
         b.copy(input(own.offset), output(), own.bytes);
     } else {

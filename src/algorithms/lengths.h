@@ -1,0 +1,34 @@
+// Blocks that go through the levels of a topology although no rank knows all lengths (gatherv, scatterv).
+//
+// The lengths travel first, through the same levels: then who stands for others knows theirs, the root knows
+// all, and every other rank its own, which is all that its part of the schedule depends on.
+#pragma once
+
+#include "algorithms/registry.h"
+#include "schedule/composer.h"
+#include "schedule/problem.h"
+
+namespace fanlight {
+
+// How they travel; null where none must, since the ranks' own do.
+const Algorithm* lengths_first(const Algorithm&);
+// The collective that this is, 8 bytes for each length.  A rank has its own in its input, scatterv's root all of them
+// in the order of the places (Stages::order); who stands for others will have theirs at their places in its output.
+Problem lengths_of(const Problem& whole);
+
+// What goes through the levels, and what straight from its owner to the root, or from there: each block's length
+// decides, which all ranks that it passes know.
+class ByLength {
+public:
+    explicit ByLength(const Problem&);
+
+    Problem short_blocks;  // the others have no bytes here
+    // The others, as a part of the composition.
+    void move_straight(Composer&, Schedule (*)(const Problem&)) const;
+
+private:
+    Problem long_blocks_;
+    Composer::Group owners_;  // as far as this rank knows them, and the root
+};
+
+}  // namespace fanlight

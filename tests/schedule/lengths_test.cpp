@@ -1,0 +1,89 @@
+// gatherv and scatterv by levels: the lengths come to whoever needs them, and with these alone each rank makes its
+// part of the schedule that it would make if it knew all.
+#include "algorithms/lengths.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/all_ranks.h"
+#include "schedule/count.h"
+#include "schedule/describe.h"
+#include "schedule/verify.h"
+
+namespace fanlight {
+namespace {
+
+constexpr const char* topologies[] = {"1x4", "4x1", "2x3", "2x2:cyclic", "1+3", "3+1+4:cyclic", "2x2x2", "2x(2+1)", "1x2x2", "2x2x4:cyclic", "2x1+1x3", "2x2x2x2"};
+
+template <class Check>
+void for_all(Check&& check) {
+    for (const Algorithm& a : algorithms()) {
+        if (!lengths_first(a)) continue;
+        for (const char* text : topologies)
+            for (int root = 0; root < Topology::places(text); ++root) {
+                Problem p;
+                p.operation = a.operation;
+                p.size = Topology::places(text);
+                p.root = root;
+                p.topology = Topology::from(text, p.size);
+                for (int r = 0; r < p.size; ++r) p.blocks.push_back({0, r % 3 == 1 ? 0 : r % 5 == 2 ? 5000 : static_cast<std::size_t>(8 * r + 1)});
+                lay_side_by_side(p);
+                check(a, p, "root " + std::to_string(root) + " on " + text);
+            }
+    }
+}
+
+TEST(Lengths, ComeToWhoeverStandsForOthers) {
+    int checked = 0;
+    for_all([&](const Algorithm& a, const Problem& p, const std::string& text) {
+        const Problem lengths = lengths_of(p);
+        const auto faults = verify(schedules_of_all(lengths_first(a)->schedule, lengths), lengths, {.calls = 2});
+        EXPECT_TRUE(faults.empty()) << to_string(a.operation) << ", " << text << ": " << faults[0];
+        checked += !lengths.edges.empty();
+    });
+    EXPECT_GT(checked, 80);
+}
+
+// One message to a node with ranks that need it, or none.
+TEST(Lengths, TakeFewMessages) {
+    Problem p;
+    p.size = 12;
+    p.topology = Topology::from("4x3", 12);
+    p.root = 1;
+    const auto messages = [&](Operation operation) {
+        p.operation = operation;
+        const Counts c = count(schedules_of_all(lengths_first(*find_algorithm(operation, "by-levels"))->schedule, lengths_of(p)), p.topology);
+        return std::pair(c.all.messages, c.between[0].messages);
+    };
+    EXPECT_EQ(messages(Operation::gatherv), std::pair(std::size_t{6}, std::size_t{0}));
+    EXPECT_EQ(messages(Operation::scatterv), std::pair(std::size_t{3}, std::size_t{3}));
+}
+
+std::string steps_of(const Schedule& s) {
+    std::string text;
+    for (std::size_t r = 0; r < s.rounds(); ++r) {
+        for (const Step& step : s.round(r)) text += describe(step) + "\n";
+        text += "--\n";
+    }
+    return text;
+}
+
+TEST(Lengths, AreAllThatARankNeeds) {
+    for_all([&](const Algorithm& a, Problem p, const std::string& text) {
+        for (p.rank = 0; p.rank < p.size; ++p.rank)
+            ASSERT_EQ(steps_of(a.schedule(problem_at(p, p.rank))), steps_of(a.schedule(p))) << to_string(a.operation) << ", rank " << p.rank << ", " << text;
+    });
+}
+
+TEST(Lengths, LongBlocksGoStraight) {
+    for_all([&](const Algorithm& a, Problem p, const std::string& text) {
+        for (Block& b : p.blocks) b.bytes = b.bytes ? 5000 : 0;
+        lay_side_by_side(p);
+        std::size_t all = 0;
+        for (int r = 0; r < p.size; ++r)
+            if (r != p.root) all += p.block(r).bytes;
+        EXPECT_EQ(count(schedules_of_all(a.schedule, p), p.topology).all.bytes, all) << text;
+    });
+}
+
+}  // namespace
+}  // namespace fanlight
