@@ -57,11 +57,6 @@ Levels::Levels(const Problem& problem) : Composer(problem), topology_(problem.to
     meet(Domains(std::vector<int>(static_cast<std::size_t>(problem.size), 0)));
 }
 
-bool Levels::represents() const {
-    const std::vector<int>& ranks = stages_.back().front().ranks;
-    return std::ranges::find(ranks, whole().rank) != ranks.end();
-}
-
 Problem Levels::part(Operation operation, std::size_t bytes) const {
     Problem p;
     p.operation = operation;
@@ -92,16 +87,16 @@ void Levels::bcast_down(std::size_t bytes, const BuffersOf& buffers, Where where
 
 LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packing_(problem, order()) {
     std::vector<Block> now;
-    std::vector<std::vector<int>> ranks;
     std::size_t longest = 0;
     for (int r = 0; r < problem.size; ++r) {
         now.push_back(packing_.of(r));
-        ranks.push_back({r});
         longest = std::max(longest, now.back().bytes);
     }
     at_their_places_ = has_root(problem.operation) && longest > longest_in_few_steps && !packing_.packed_at();
     of_stage_.push_back(now);
-    if (at_their_places_) of_stage_and_rank_.push_back(ranks);
+    std::vector<std::vector<int>> ranks(at_their_places_ ? now.size() : 0);
+    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = {static_cast<int>(r)};
+    of_stage_and_rank_.push_back(ranks);
     for (const Groups& groups : stages()) {
         std::vector<Block> next(now.size());
         std::vector<std::vector<int>> next_ranks(ranks.size());
@@ -110,12 +105,13 @@ LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packin
             next[representative].offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
             for (const int r : group.ranks) {
                 next[representative].bytes += now[static_cast<std::size_t>(r)].bytes;
+                if (!at_their_places_) continue;
                 const std::vector<int>& its = ranks[static_cast<std::size_t>(r)];
-                if (at_their_places_) next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
+                next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
             }
         }
         of_stage_.push_back(now = std::move(next));
-        if (at_their_places_) of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
+        of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
     }
 }
 
@@ -189,7 +185,7 @@ void LevelsOfBlocks::move_one_by_one(const Problem& part, Schedule (*own)(const 
             return part.operation == Operation::gather ? Buffers{there, output()} : Buffers{input(), there};
         });
     };
-    constexpr std::size_t at_one_time = 4;
+    constexpr std::size_t at_one_time = 4;  // as many as a reader posts ahead (Channel::posts)
     for (std::size_t i = 0; i < most; i += at_one_time) {
         std::vector<std::function<void()>> moves;
         for (std::size_t k = i; k < std::min(i + at_one_time, most); ++k) moves.push_back([&, k] { move(k); });

@@ -25,9 +25,9 @@ Schedule inner_reduce(const Problem&);
 Schedule inner_bcast(const Problem&);
 
 // A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
-// outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for prefixes by its last.  All are
-// in one where the order counts (of prefixes, and where the operator does not commute) and a domain's ranks do
-// not follow each other.
+// outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for
+// prefixes by its last.  All ranks are in one domain where the order counts (of prefixes, and where the
+// operator does not commute) and a domain's ranks do not follow each other.
 class Levels : public Composer {
 public:
     explicit Levels(const Problem& whole);
@@ -37,8 +37,6 @@ public:
     std::size_t last() const { return stages_.size() - 1; }
     // All ranks in the order of their places: those of a domain follow each other.
     const std::vector<int>& order() const { return order_; }
-    // Whether this rank stands for its outermost domain.
-    bool represents() const;
 
     // Reduces vectors through all stages but the last; where a rank has what it takes to each stage.
     std::vector<Address> reduce_up(std::size_t bytes, Address from = input());
@@ -109,7 +107,7 @@ private:
     Packing packing_;
     bool at_their_places_;
     std::vector<std::vector<Block>> of_stage_;                 // and of rank
-    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for
+    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for, if at_their_places()
 };
 
 }  // namespace fanlight
