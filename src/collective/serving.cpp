@@ -288,7 +288,6 @@ void Serving::make(const Kind& kind, Decision& decision) {
 
     decision.algorithm = nullptr;
     decision.across = nullptr;
-    decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool neighbors = family_of(kind.operation) == Family::neighbors;
@@ -310,8 +309,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     // Between nodes a rank computes the schedules of others, for which it would need their lengths.
-    const bool only_in_memory = (of_requests && (on_one_node() || lengths_are_unknown)) || kind.operation == Operation::alltoallv ||
-                                kind.operation == Operation::allgatherv_any || neighbors;
+    const bool only_in_memory = (of_requests && (on_one_node() || lengths_are_unknown)) || kind.operation == Operation::alltoallv || neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((lengths_are_unknown || of_requests) && over_windows)) {
         decision.reason = of_requests && lengths_are_unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
@@ -331,8 +329,6 @@ void Serving::make(const Kind& kind, Decision& decision) {
             decision.across->plan(*choice.algorithm, problem, decision.plan, apart);
         else if (!lengths_are_unknown)
             shared_->group.plan(*choice.algorithm, problem, decision.plan);
-        else if (kind.operation == Operation::allgatherv_any)
-            decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
         else if (!decision.across)
             check_room(*choice.algorithm, neighbors);
     } catch (const std::invalid_argument& e) {
