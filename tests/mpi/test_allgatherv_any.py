@@ -34,7 +34,7 @@ def test_settings(mpi, settings, fanlight_only):
     served(mpi, 3, settings)
 
 
-@pytest.mark.parametrize("mpi,settings", [(MPICH, {"TOPOLOGY": "2x*:cyclic"}), (OPENMPI, {"TOPOLOGY": "2x*"}),
+@pytest.mark.parametrize("mpi,settings", [(MPICH, {"TOPOLOGY": "2x*:cyclic"}), (OPENMPI, {"TOPOLOGY": "2x*", "ALGORITHM": "allgather:bruck"}),
                                           (IMPI, {"TRANSPORT": "message"}), (MPICH, {"TRANSPORT": "rma-fence"})], ids=str)
 def test_between_nodes(mpi, settings, fanlight_only):
     served(mpi, 3, settings)
