@@ -133,6 +133,8 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
     if (plan.in_flight > 1) [[unlikely]] return run_in_flight(plan, input, output, combiner);
+    if (plan.parts.size() == 1 && plan.parts.front().repeat == 1) [[likely]]
+        return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     for (const Plan::Part& part : plan.parts)
