@@ -1,6 +1,6 @@
 // An allgatherv whose counts nobody has to know: every rank gives what it has, and all learn how
-// much everybody had together with the data.  In place of an MPI_Allgather of the counts and an
-// MPI_Allgatherv it is one operation, in which a rank that has nothing writes a flag and no more.
+// much everybody had together with the data.  It takes the place of an MPI_Allgather of the counts and an
+// MPI_Allgatherv, and is one operation where blocks are about as long as in the calls before.
 //
 //   int counts[size], displs[size];
 //   switch (fanlight_allgatherv_any(mine, n, MPI_DOUBLE, all, capacity, counts, displs, MPI_DOUBLE, comm)) {

@@ -30,6 +30,10 @@ SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
 QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
+# What is measured alone, and with what else.
+_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": (), "--passthrough": (),
+            "--persistent": ("--sizes", "--native-only", "--self-check"), "--progress": ("--native-only", "--self-check"),
+            "--overlap": ("--sizes", "--hosts", "--native-only", "--self-check")}
 
 console = Console() if sys.stdout.isatty() else Console(width=150)
 messages = Console(stderr=True)
@@ -50,6 +54,7 @@ def bench(
                                  "latter where there are more ranks than cores."),
     hosts: int = typer.Option(0, "--hosts", help="On so many hosts, which are namespaces of this machine (tests/cluster): "
                               "needs root and a clone of Fanlight."),
+    rate: str = typer.Option("", "--rate", metavar="RATE", help="What each host's link bears, as tc writes it: 1gbit."),
     output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
     plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
     paper: str = typer.Option("", "--paper", metavar="PAPER",
@@ -62,6 +67,8 @@ def bench(
                                     "default: of 8 bytes."),
     progress: bool = typer.Option(False, "--progress", help="Only how soon the MPI library's one-sided operations and long "
                                   "messages move on while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
+    overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce computation hides that "
+                                 "calls MPI_Test every 50 us; default: of 1 MiB."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check",
                                     help="Without the preload both sides are the same: all ratios must be 1."),
@@ -82,22 +89,20 @@ def bench(
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
-    _check(not paper or not (limits or passthrough or native_only or self_check or mode != "loop"),
-           "--paper goes with none of --limits, --passthrough, --native-only, --self-check, --mode", "Leave one out.")
-    _check(hosts >= 0 and not (hosts and (paper or limits or passthrough)),
-           "--hosts goes with none of --paper, --limits, --passthrough", "Leave one out.")
-    _check(not persistent or not (limits or passthrough or paper or hosts or operation or plot or mode != "loop"),
-           "--persistent goes with none of --limits, --passthrough, --paper, --hosts, --operation, --plot, --mode",
-           "Leave one out.")
-    _check(not progress or not (limits or passthrough or persistent or paper or hosts or operation or sizes or plot or mode != "loop"),
-           "--progress goes with none of --limits, --passthrough, --persistent, --paper, --hosts, --operation, --sizes, --plot, "
-           "--mode", "Leave one out.")
+    only = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
+            "--progress": progress, "--overlap": overlap}
+    given = only | {"--hosts": hosts, "--operation": operation, "--sizes": sizes, "--plot": plot, "--mode": mode != "loop",
+                    "--native-only": native_only, "--self-check": self_check}
+    for name in (name for name, on in only.items() if on):
+        others = [other for other, on in given.items() if on and other != name and other not in _GO_WITH[name]]
+        _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
+    _check(hosts >= 0 and (hosts or not rate), "--rate is of the links between --hosts", "Say how many hosts.")
     numbers = _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
-                                           bench_run.PERSISTENT if persistent else bench_run.PROGRESS if progress
-                                           else bench_run.COLLECTIVES)
+                                           bench_run.OVERLAP if overlap else bench_run.PERSISTENT if persistent
+                                           else bench_run.PROGRESS if progress else bench_run.COLLECTIVES)
     cores = _cores()
     if paper:
         from . import bench_papers
@@ -109,16 +114,17 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind and not hosts, launcher_arg, hosts)
+                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
-    elif persistent:
-        for size in wanted_sizes if sizes else [8]:
-            for kind, lines in _measure(plan, [str(size), "51" if quick else "501"], "persistent", plan.numbers).items():
+    elif persistent or overlap:
+        what, size, times = ("persistent", 8, (51, 501)) if persistent else ("overlap", 1 << 20, (11, 51))
+        for size in wanted_sizes if sizes else [size]:
+            for kind, lines in _measure(plan, [str(size), str(times[not quick])], what, plan.numbers).items():
                 record.setdefault(kind, []).extend(lines)
     elif progress:
         record |= _measure(plan, ["5" if quick else "21"], "progress", plan.numbers)
@@ -224,7 +230,7 @@ def _progress() -> Progress:
 
 # Which list of the record a line of the program belongs to.
 _KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough", "persistent": "persistent",
-          "progress": "progress"}
+          "progress": "progress", "overlap": "overlap"}
 
 
 def _record(record: dict, contender, ranks: int, outcome):
@@ -279,7 +285,7 @@ def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) ->
         for n, c in jobs:
             progress.update(task, description=f"{what}, {c.label}")
             outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
-                                         launcher_arguments=plan.launcher_arguments)
+                                         launcher_arguments=plan.launcher_arguments, hosts=plan.hosts)
             plan.note(c, n, outcome, what)
             _record(record, c, n, outcome)
             progress.advance(task)
@@ -308,6 +314,8 @@ def _show(record: dict, plan: Plan, labels: dict[str, str]):
         bench_table.print_persistent(console, record["persistent"], plan.preload, labels)
     if record.get("progress"):
         bench_table.print_progress(console, record["progress"], labels)
+    if record.get("overlap"):
+        bench_table.print_overlap(console, record["overlap"], labels)
     for n in sorted({line["ranks"] for line in record.get("limits", [])}):
         bench_table.print_limits(console, Limits([line for line in record["limits"] if line["ranks"] == n]), n)
     if record.get("results"):

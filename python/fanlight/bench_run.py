@@ -21,9 +21,10 @@ from .errors import FanlightError
 from .mpis import Mpi
 
 # The programs, fanlight-NAME-<mpi>, with their sources.
-COLLECTIVES, PERSISTENT, PROGRESS = "bench", "bench-persistent", "bench-progress"
+COLLECTIVES, OVERLAP, PERSISTENT, PROGRESS = "bench", "bench-overlap", "bench-persistent", "bench-progress"
 HEADERS = ("exchange.h", "operations.h", "limits.h", "run_line.h", "shared.h", "statistics.h")
 SOURCES = {COLLECTIVES: ("collectives.c", "exchange.c", "operations.c", "limits.c", "run_line.c", "shared.c"),
+           OVERLAP: ("overlap.c", "run_line.c", "shared.c"),
            PERSISTENT: ("persistent.c", "run_line.c", "shared.c"),
            PROGRESS: ("progress.c", "run_line.c", "shared.c")}
 

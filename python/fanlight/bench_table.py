@@ -214,6 +214,19 @@ def print_progress(console: Console, lines: list[dict], labels: dict[str, str]):
                   "promises.[/]\n")
 
 
+def print_overlap(console: Console, lines: list[dict], labels: dict[str, str]):
+    t = table("MPI", "ranks", "bytes", "by", "alone", "computation", "together", "hidden",
+              title="A non-blocking allreduce behind a computation that calls MPI_Test: medians in µs",
+              numbers=("ranks", "bytes", "alone", "computation", "together", "hidden"))
+    for line in lines:
+        for by, side in (("the MPI alone", line["native"]), ("Fanlight", line["fanlight"])):
+            t.add_row(labels[line["mpi"]], str(line["ranks"]), format_bytes(line["size"]), by,
+                      *(_time(side[what]["median"]) for what in ("alone", "computation", "together")),
+                      f"{100 * side['hidden']['median']:.0f} %")
+    console.print(t)
+    console.print("[dim]hidden: (alone + computation - together) / the shorter of both.[/]\n")
+
+
 def print_passthrough(console: Console, passed: list[dict], labels: dict[str, str]):
     t = table("MPI", "call on MPI_COMM_SELF", "native ns", "preloaded ns", "difference",
               title="What the preload costs on a call that it passes on",

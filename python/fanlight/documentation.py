@@ -38,7 +38,7 @@ def configuration() -> str:
               "- Conditions: `bytes`, `ranks` and `nodes` are numbers or ranges (`4K`, `..2K`, `1M..`, ends included);",
               "  `oversubscribed` and `single_copy` are yes or no; `mpi` is mpich, openmpi, impi, mvapich, cray or other.",
               "  `bytes` is the length of the vector or of one block; of the v forms the mean block, of gatherv,",
-              "  scatterv, alltoallv, allgatherv-any and neighborhoods 0, since no rank knows what the others have.",
+              "  scatterv, alltoallv and neighborhoods 0, since no rank knows what the others have.",
               *(f"- `{name}=`: {what}." for name, what in _core.parameters()),
               "- `by-levels` takes the algorithms of the topology's levels, the innermost first:",
               "  `allreduce -> by-levels(root-reads-all, recursive-doubling)`. The last is between the outermost domains, the",

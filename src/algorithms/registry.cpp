@@ -62,7 +62,7 @@ const std::vector<Row>& rows() {
 
 std::vector<std::string_view> parameters_of(const Row& row) {
     // The executor cuts whatever has data, if its length is known.
-    const bool cut = family_of(row.operation) != Family::signal && row.operation != Operation::allgatherv_any;
+    const bool cut = family_of(row.operation) != Family::signal;
     const unsigned taken = row.parameters | (cut ? parameter::piece : parameter::none);
     std::vector<std::string_view> result;
     for (unsigned i = 0; i < std::size(parameter::names); ++i)

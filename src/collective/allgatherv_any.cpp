@@ -1,24 +1,28 @@
 // fanlight_allgatherv_any: an allgatherv without counts.
 //
-// Where the ranks share a node it is one operation (execute/unknown_lengths.h), followed by an
-// allgatherv where a block was too long for it.  Elsewhere it is what a program would do without it:
-// an allgather of the lengths, and an allgatherv.
+// It is an allgather of records: the length of a rank's block and, where the record has room for it, the
+// block.  A block for which there is none follows in an allgatherv of lengths that all know by then.  How
+// long a record is follows from the lengths of the calls before, which all know alike.
 #include "collective/mpi_header.h"
 
 #include "fanlight/allgatherv_any.h"
 
+#include <algorithm>
 #include <climits>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
 #include "collective/buffers.h"
 #include "collective/library.h"
 #include "collective/serving.h"
-#include "execute/unknown_lengths.h"
 
 namespace fanlight {
 
 namespace {
+
+// In front of a block.
+constexpr std::size_t length_bytes = sizeof(std::size_t);
 
 struct Received {
     void* memory;
@@ -55,35 +59,25 @@ int lay_out(const std::vector<std::size_t>& lengths, const Received& to) {
     return place > static_cast<std::size_t>(to.capacity) ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
-const std::byte* input_of(Serving& s, const Elements& own) {
-    return own.bytes() ? packed_input(own, s.workspace) : nullptr;
-}
-
-// Where the packed bytes of all ranks come, one behind the other, and then to their place.
-std::byte* output_of(Serving& s, const Received& to, std::size_t total) {
-    return to.datatype->packed ? static_cast<std::byte*>(to.memory) : s.workspace.get(Workspace::output, total);
-}
-void finish(const Received& to, const std::byte* output, std::size_t total) {
-    if (!to.datatype->packed && total) unpack(*to.datatype, output, to.memory, total / to.datatype->size);
-}
-
-// An operation without data of its own kind: nothing of it depends on what a rank gives.
-const Decision& decide_blindly(Serving& s) {
-    LastCall& last = s.last(Operation::allgatherv_any);
-    if (!last.decision) last = {.decision = &s.decide({.operation = Operation::allgatherv_any})};
-    return *last.decision;
+// The blocks that came in records, to their places.
+void unpack_records(const std::byte* records, std::size_t record, const std::vector<std::size_t>& lengths, const Received& to) {
+    for (std::size_t r = 0; r < lengths.size(); ++r, records += record) {
+        if (lengths[r] == 0) continue;
+        std::byte* const at = static_cast<std::byte*>(to.memory) + to.places[r] * to.datatype->extent;
+        if (to.datatype->packed) std::memcpy(at, records + length_bytes, lengths[r]);
+        else unpack(*to.datatype, records + length_bytes, at, static_cast<std::size_t>(to.counts[r]));
+    }
 }
 
 // All know all lengths.
 int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elements& own, const Received& to, MPI_Comm comm) {
     const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
-    if (total == 0) return MPI_SUCCESS;
     if (s && can_pack(total)) {
         const Decision& d = s->decide(lengths);
         if (d.algorithm) {
-            std::byte* const output = output_of(*s, to, total);
-            s->run(d, input_of(*s, own), output, nullptr);
-            finish(to, output, total);
+            std::byte* const output = to.datatype->packed ? static_cast<std::byte*>(to.memory) : s->workspace.get(Workspace::output, total);
+            s->run(d, own.bytes() ? packed_input(own, s->workspace) : nullptr, output, nullptr);
+            if (!to.datatype->packed) unpack(*to.datatype, output, to.memory, total / to.datatype->size);
             return MPI_SUCCESS;
         }
     }
@@ -91,54 +85,61 @@ int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elemen
                             to.handle, comm);
 }
 
-int allgather_lengths(Serving* s, std::size_t own, std::vector<std::size_t>& lengths, MPI_Comm comm) {
-    static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
-    if (s) {
-        lengths.resize(static_cast<std::size_t>(s->size));
-        const Decision& d = s->decide({.operation = Operation::allgather, .bytes = sizeof own});
-        if (d.algorithm) {
-            s->run(d, &own, lengths.data(), nullptr);
-            return MPI_SUCCESS;
-        }
-    } else {
-        int inter = 0, size = 0;
-        if (const int error = mpi().Comm_test_inter(comm, &inter)) return error;
-        if (inter) return MPI_ERR_COMM;
-        mpi().Comm_size(comm, &size);
-        lengths.resize(static_cast<std::size_t>(size));
-    }
-    return mpi().Allgather(&own, 1, MPI_UINT64_T, lengths.data(), 1, MPI_UINT64_T, comm);
+int ranks_of(MPI_Comm comm, std::size_t& ranks) {
+    int inter = 0, size = 0;
+    if (const int error = mpi().Comm_test_inter(comm, &inter)) return error;
+    if (inter) return MPI_ERR_COMM;
+    mpi().Comm_size(comm, &size);
+    ranks = static_cast<std::size_t>(size);
+    return MPI_SUCCESS;
 }
 
-int serve(Call& call, Serving* s, const Elements& own, const Received& to, MPI_Comm comm) {
-    const Decision* const d = s ? &decide_blindly(*s) : nullptr;
-    if (!d || !d->any) {
-        if (d) call.pass(d->reason);
-        std::vector<std::size_t> lengths;
-        int error = allgather_lengths(s, own.bytes(), lengths, comm);
-        if (!error) error = lay_out(lengths, to);
-        if (!error) error = allgatherv(s, lengths, own, to, comm);
-        return call.passed(error, [&] { return own.bytes(); });
+// `d` is the decision for the records, and null without Fanlight.
+int serve(Serving* s, const Decision* d, std::size_t record, const Elements& own, const Received& to, MPI_Comm comm) {
+    static thread_local Workspace unserved;
+    Workspace& workspace = s ? s->workspace : unserved;
+    const Trim trim{workspace};
+    std::size_t ranks = s ? static_cast<std::size_t>(s->size) : 0;
+    if (!s)
+        if (const int error = ranks_of(comm, ranks)) return error;
+    std::byte* const mine = workspace.get(Workspace::input, record);
+    std::byte* const all = workspace.get(Workspace::output, record * ranks);
+    const std::size_t length = own.bytes();
+    std::memcpy(mine, &length, length_bytes);
+    if (length > 0 && length_bytes + length <= record) {
+        if (own.datatype->packed) std::memcpy(mine + length_bytes, own.memory, length);
+        else pack(*own.datatype, own.memory, static_cast<std::size_t>(own.count), mine + length_bytes);
     }
+    if (d && d->algorithm) s->run(*d, mine, all, nullptr);
+    else if (const int error = mpi().Allgather(mine, static_cast<int>(record), MPI_BYTE, all, static_cast<int>(record), MPI_BYTE, comm))
+        return error;
 
-    const Trim trim{s->workspace};
-    UnknownLengths& any = *d->any;
-    any.exchange(input_of(*s, own), own.bytes());
-    int error = lay_out(any.lengths(), to);
-    const bool at_once = !error && any.complete();
-    std::byte* const output = at_once ? output_of(*s, to, any.total()) : nullptr;
-    any.take(output);
-    if (at_once) finish(to, output, any.total());
-    else if (!error) error = allgatherv(s, any.lengths(), own, to, comm);
-    call.served(*d);
-    return error;
+    static thread_local std::vector<std::size_t> lengths;  // so that a call allocates nothing
+    lengths.resize(ranks);
+    std::size_t longest = 0, total = 0;
+    for (std::size_t r = 0; r < ranks; ++r) {
+        std::memcpy(&lengths[r], all + r * record, length_bytes);
+        longest = std::max(longest, lengths[r]);
+        total += lengths[r];
+    }
+    if (s) s->record.follow(length_bytes + longest, length_bytes * ranks + total, ranks);
+    if (const int error = lay_out(lengths, to)) return error;
+    if (length_bytes + longest > record) return allgatherv(s, lengths, own, to, comm);
+    unpack_records(all, record, lengths, to);
+    return MPI_SUCCESS;
 }
 
 int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
     if (const int fault = fault_of_arguments(own, to)) return fault;
     Call call("allgatherv_any", comm);
     try {
-        return serve(call, call.serving(), own, to, comm);
+        Serving* const s = call.serving();
+        const std::size_t record = s ? s->record.bytes() : length_bytes;
+        const Decision* const d = s ? &s->decide({.operation = Operation::allgather, .bytes = record}) : nullptr;
+        const int error = serve(s, d, record, own, to, comm);
+        if (d && d->algorithm) return call.served(*d), error;
+        if (d) call.pass(d->reason);
+        return call.passed(error, [&] { return own.bytes(); });
     } catch (const std::exception& e) {
         return call.raised(e);
     }

@@ -14,7 +14,7 @@ Serving* Call::starting() {
 }
 
 void Call::record(const Decision& decision) const {
-    report::call(operation_, decision.bytes, (decision.text.empty() ? decision.algorithm->name : decision.text).data(), to_string(decision.transport).data(), Reason::none, report::now_ns() - started_);
+    report::call(operation_, decision.bytes, decision.text.data(), to_string(decision.transport).data(), Reason::none, report::now_ns() - started_);
 }
 
 void Call::record(std::size_t bytes) const {

@@ -18,6 +18,8 @@ void say(const std::string& message) {
 
 void stop(const std::string& message) {
     say(message);
+    // MPICH's mpiexec may leave unread what was written right before an abort.
+    ::usleep(50'000);
     // MPI_Abort may itself wait for a rank that is no more.
     std::signal(SIGALRM, SIG_DFL);
     sigset_t set;

@@ -305,7 +305,6 @@ void Serving::make(const Kind& kind, Decision& decision) {
 
     decision.algorithm = nullptr;
     decision.across = nullptr;
-    decision.any.reset();
     decision.reason = Reason::none;
     decision.bytes = situation.bytes;
     const bool unknown = lengths_are_unknown(kind.operation);
@@ -326,7 +325,7 @@ void Serving::make(const Kind& kind, Decision& decision) {
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
     const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !lengths_first(*choice.algorithm)))) || kind.operation == Operation::alltoallv ||
-                                kind.operation == Operation::allgatherv_any || family_of(kind.operation) == Family::neighbors;
+                                family_of(kind.operation) == Family::neighbors;
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((unknown || of_requests) && over_windows)) {
         decision.reason = of_requests && unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
@@ -341,8 +340,6 @@ void Serving::make(const Kind& kind, Decision& decision) {
         if (mixed && shared_) decision.across = &shared_->group;
         if (!unknown)
             group_of(decision).plan(*choice.algorithm, problem, decision.plan, reach);
-        else if (kind.operation == Operation::allgatherv_any)
-            decision.any = std::make_unique<UnknownLengths>(shared_->group, *choice.algorithm, choice.parameters);
         else
             check_room(*choice.algorithm, decision);
     } catch (const std::invalid_argument& e) {

@@ -14,9 +14,9 @@
 #include "collective/reason.h"
 #include "collective/workspace.h"
 #include "execute/group.h"
-#include "execute/unknown_lengths.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
+#include "select/record_length.h"
 #include "select/select.h"
 #include "schedule/topology.h"
 
@@ -30,7 +30,6 @@ struct Decision {
     Transport transport = Transport::shared;  // on several nodes: between them
     Plan plan;                             // empty where lengths are not known
     Group* across = nullptr;               // runs it, where not all ranks share memory
-    std::unique_ptr<UnknownLengths> any;   // allgatherv_any
     std::size_t bytes = 0;
     Reason reason = Reason::none;
 };
@@ -155,6 +154,7 @@ private:
 
 public:
     Workspace workspace;
+    RecordLength record;               // fanlight_allgatherv_any
     const int rank, size;
     bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
     int slots = 0;                     // several nodes: of messages under way at one time; 0: nothing can be under way

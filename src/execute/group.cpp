@@ -134,7 +134,9 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
     if (plan.in_flight > 1) [[unlikely]] return run_in_flight(plan, input, output, combiner);
-    if (plan.lengths) [[unlikely]] {
+    if (plan.parts.size() == 1 && plan.parts.front().repeat == 1 && !plan.lengths) [[likely]]
+        return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
+    if (plan.lengths) {
         Plan::Lengths& lengths = *plan.lengths;
         run_once(plan.parts.front().schedule, reinterpret_cast<const std::byte*>(lengths.told.data()), reinterpret_cast<std::byte*>(lengths.heard.data()), nullptr, plan);
         bind_blocks(plan);

@@ -133,7 +133,6 @@ public:
     std::uint64_t operations() const { return sequence_; }
 
 private:
-    friend class UnknownLengths;  // runs its messages through the lanes
     // How all ranks alike cut a problem into pieces.
     struct Cut {
         std::size_t bytes;

@@ -106,7 +106,6 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
     const Combiner* const combiner = frame.combiner;
     std::byte* const segment = lanes_.base();
     std::byte* const lane = lanes_.lane(sequence);
-    std::byte* const staging = lanes_.staging(sequence, rank_);
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
     const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
     const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
@@ -139,7 +138,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
                 } else if (s.place != Place::inlined) {
-                    std::byte* const staged = (schedule.stages_at_reader ? lanes_.staging(sequence, s.peer) : staging) + s.staging;
+                    std::byte* const staged = lanes_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 } else {
@@ -176,8 +175,9 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                         break;
                     }
                     if (s.place == Place::staged) {
-                        std::memcpy(staging + s.staging, from, s.bytes);
-                        where = static_cast<std::uint64_t>(staging - segment) + s.staging;
+                        std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
+                        std::memcpy(staged, from, s.bytes);
+                        where = static_cast<std::uint64_t>(staged - segment);
                     } else {
                         where = frame.address(s.from_buffer, s.from);
                     }

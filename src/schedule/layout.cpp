@@ -88,7 +88,6 @@ Ranges bytes_of_input(const Problem& whole, int rank) {
             return vector_of(whole.bytes);
         case Operation::allgather:
         case Operation::allgatherv:
-        case Operation::allgatherv_any:
         case Operation::gather:
         case Operation::gatherv:
             return own_block(whole, rank);
@@ -125,7 +124,6 @@ Ranges bytes_of_output(const Problem& whole, int rank) {
             return at_root ? vector_of(whole.bytes) : Ranges{};
         case Operation::allgather:
         case Operation::allgatherv:
-        case Operation::allgatherv_any:
         case Operation::alltoall:
             return all_blocks(whole);
         case Operation::gather:
@@ -160,10 +158,6 @@ std::string fault_of_blocks(const Problem& whole) {
         if (wrong_number(*blocks))
             return "the problem has " + std::to_string(blocks->size()) + " blocks for " +
                    std::to_string(whole.size) + " ranks";
-    if (whole.operation == Operation::allgatherv_any)
-        for (std::size_t r = 1; r < whole.blocks.size(); ++r)
-            if (whole.blocks[r].offset != whole.blocks[r - 1].offset + whole.blocks[r - 1].bytes)
-                return "the block of rank " + std::to_string(r) + " is not right behind the one before it";
     if (!exchange) return {};
     for (int from = 0; from < whole.size; ++from)
         for (int to = 0; to < whole.size; ++to) {
@@ -213,7 +207,6 @@ std::vector<Expected> expected_output(const Problem& whole, int rank) {
             [[fallthrough]];
         case Operation::allgather:
         case Operation::allgatherv:
-        case Operation::allgatherv_any:
             for (int r = 0; r < size; ++r) result.push_back({range_of(whole.block(r)), r, r + 1, 0});
             break;
         case Operation::scatter:

@@ -72,10 +72,6 @@ struct Problem {
     // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows its
     // own block's length, and by levels those of the ranks that it stands for; the other entries are zero there.
     std::vector<Block> blocks;
-    // allgatherv_any: one behind the other.  A rank that runs it knows no lengths but its own, so
-    // that its schedule counts in blocks: it is that of blocks of one byte (execute/unknown_lengths.h).
-    // To be verified, counted and drawn it is made with all lengths; nothing of it but bytes and
-    // offsets may depend on them.
     // alltoallv: what goes to each rank, in the input, while `blocks` is what comes from each, in
     // the output.  A rank knows its own lists alone; the problem as a whole, from which those of
     // the ranks are taken (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
@@ -100,7 +96,7 @@ struct Problem {
     Block send(int r) const { return sends.empty() ? block(r) : sends[static_cast<std::size_t>(r)]; }
     // Whether blocks r and r+1 touch, so that one step may move both.
     bool contiguous_blocks() const {
-        return operation == Operation::allgatherv_any || (blocks.empty() && (stride == 0 || stride == bytes));
+        return blocks.empty() && (stride == 0 || stride == bytes);
     }
 
     // A rank as seen from the root (the root is 0), and back.

@@ -256,7 +256,6 @@ Bytes expected(const Problem& p, int rank, std::size_t extent) {
         case Operation::exscan: if (rank > 0) vector(0, rank); break;
         case Operation::allgather:
         case Operation::allgatherv:
-        case Operation::allgatherv_any:
         case Operation::alltoall: blocks_of_all(); break;
         case Operation::gather:
         case Operation::gatherv: if (rank == p.root) blocks_of_all(); break;
@@ -381,7 +380,6 @@ TEST_P(Interpreter, computes_what_mpi_defines) {
                         p.blocks.insert(p.blocks.begin(), {offset, bytes});
                         offset += bytes + layout.gap;
                     }
-                    if (algorithm.operation == Operation::allgatherv_any) lay_side_by_side(p);
                 }
                 if (!restriction(algorithm, p).empty()) continue;
                 for (Transport t : {Transport::queue, Transport::direct, Transport::rendezvous}) {

@@ -89,8 +89,7 @@ protected:
     void for_each_algorithm(std::initializer_list<int> sizes, Body&& body) {
         for (const int size : sizes) {
             const Groups groups(size, GetParam());
-            for (const Algorithm& algorithm : algorithms())
-                if (algorithm.operation != Operation::allgatherv_any) body(groups, algorithm, size);  // its plan has no lengths
+            for (const Algorithm& algorithm : algorithms()) body(groups, algorithm, size);
         }
     }
     std::size_t number_ = 0;  // of what was proved
@@ -208,7 +207,7 @@ struct Nodes {
 
 // Whose ranks can compute each other's schedules.
 bool is_known_to_all(Operation o) {
-    return family_of(o) != Family::neighbors && o != Operation::alltoallv && o != Operation::allgatherv_any;
+    return family_of(o) != Family::neighbors && o != Operation::alltoallv;
 }
 
 // The catalogue where the ranks are on nodes, each rank on one of its own included.

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <set>
 #include <stdexcept>
 
-#include "execute/unknown_lengths.h"
 #include "../schedule/graphs.h"
 #include "schedule/all_ranks.h"
 
@@ -139,7 +137,6 @@ Data data_of(const Problem& p, int call) {
             break;
         case Operation::allgather:
         case Operation::allgatherv:
-        case Operation::allgatherv_any:
         case Operation::gather:
         case Operation::gatherv:
             in = vector_of(p.rank, own.bytes, call);
@@ -190,19 +187,6 @@ Data data_of(const Problem& p, int call) {
     return {std::move(in), std::move(out), std::move(expected)};
 }
 
-// All that a member may use of the problem is its own length.
-static void allgatherv_any(Group& group, UnknownLengths& any, const Problem& p, const void* in, void* out) {
-    any.exchange(in, p.block(p.rank).bytes);
-    Problem known;
-    known.operation = Operation::allgatherv;
-    known.rank = p.rank;
-    known.size = p.size;
-    for (const std::size_t bytes : any.lengths()) known.blocks.push_back({0, bytes});
-    lay_side_by_side(known);
-    any.take(any.complete() ? out : nullptr);
-    if (!any.complete()) group.run(group.plan(*find_algorithm(Operation::allgatherv, "all-read-all"), known), in, out, nullptr);
-}
-
 Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, const Reach& reach) {
     const Problem known = problem_at(p, p.rank);
     Plan plan;
@@ -247,28 +231,22 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
     const Problem known = problem_at(p, p.rank);
-    const bool unknown = p.operation == Operation::allgatherv_any;
     const bool whole = p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
-    std::optional<UnknownLengths> any;
-    if (unknown) any.emplace(group, algorithm, p.parameters);
     Plan plan;
-    if (!unknown) {
-        try {
-            plan = plan_of(group, algorithm, p);
-        } catch (const std::invalid_argument& e) {
-            if (is_refused(group, algorithm)) return {};
-            return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " + std::to_string(p.size) +
-                   " ranks, " + std::to_string(total) + " bytes in all: refused (" + e.what() + ")";
-        }
-        if (is_refused(group, algorithm)) return std::string(algorithm.name) + " is not refused any more";
+    try {
+        plan = plan_of(group, algorithm, p);
+    } catch (const std::invalid_argument& e) {
+        if (is_refused(group, algorithm)) return {};
+        return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " + std::to_string(p.size) +
+               " ranks, " + std::to_string(total) + " bytes in all: refused (" + e.what() + ")";
     }
+    if (is_refused(group, algorithm)) return std::string(algorithm.name) + " is not refused any more";
 
     std::string wrong;
     for (int call = 0; call < calls; ++call) {
         auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
-        if (unknown) allgatherv_any(group, *any, known, in.data(), out.data());
-        else if (whole) group.run_whole(algorithm, known, in.data(), out.data());
+        if (whole) group.run_whole(algorithm, known, in.data(), out.data());
         else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {
@@ -327,7 +305,6 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
                     p.blocks.push_back({at, bytes});
                     at += bytes + 5;
                 }
-                if (a.operation == Operation::allgatherv_any) lay_side_by_side(p);
             }
             result.push_back(p);
             // In short pieces, and by other trees and parts than those of the defaults.

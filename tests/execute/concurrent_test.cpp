@@ -52,7 +52,7 @@ std::string mixed(Group& group, int rank, const std::vector<std::vector<Problem>
         const Algorithm& a = algorithms()[number];
         const auto& possible = problems[number];
         const unsigned which = same(1000);
-        if (possible.empty() || a.operation == Operation::allgatherv_any) continue;
+        if (possible.empty()) continue;
         Operands& u = all.emplace_back();
         u.problem = possible[which % possible.size()];
         u.problem.rank = rank;

@@ -11,7 +11,6 @@
 
 #include "catalogue.h"
 #include "execute/called.h"
-#include "execute/unknown_lengths.h"
 #include "on_threads.h"
 #include "schedule/all_ranks.h"
 
@@ -215,44 +214,6 @@ TEST(Relength, AnyLengths) {
                 return std::string();
             }), "") << name << ", " << size << " ranks";
         }
-}
-
-std::vector<const Algorithm*> of_unknown_lengths() {
-    std::vector<const Algorithm*> result;
-    for (const Algorithm& a : algorithms())
-        if (a.operation == Operation::allgatherv_any) result.push_back(&a);
-    return result;
-}
-
-// Of blocks up to that length all is there at once; of one more byte at one rank all know it.
-TEST(UnknownLengths, TheLongest) {
-    for (const Algorithm* a : of_unknown_lengths())
-        for (const int size : {2, 3})
-            EXPECT_EQ(on_threads(size, false, [&](Group& g) {
-                UnknownLengths any(g, *a);
-                const auto rank = static_cast<std::size_t>(g.rank());
-                const std::vector<std::byte> own(any.longest() + 1, std::byte(rank + 1));
-                std::vector<std::byte> all((any.longest() + 1) * static_cast<std::size_t>(size));
-                for (int call = 0; call < 12; ++call) {
-                    const bool too_long = call % 3 == 2;
-                    any.exchange(own.data(), any.longest() + (too_long && g.rank() == call % size));
-                    for (int r = 0; r < size; ++r)
-                        if (any.lengths()[static_cast<std::size_t>(r)] != any.longest() + (too_long && r == call % size)) return std::string("wrong length");
-                    if (any.complete() == too_long) return std::string("wrongly complete, or not");
-                    any.take(too_long ? nullptr : all.data());
-                    for (std::size_t i = 0; i < any.total() && !too_long; ++i)
-                        if (all[i] != std::byte(i / any.longest() + 1)) return std::string("wrong data");
-                }
-                return std::string();
-            }), "") << a->name << ", " << size << " ranks";
-}
-
-TEST(UnknownLengths, ManyRanksFindRoom) {
-    for (const int size : {16, 17, 33, 64, 128}) {
-        Aligned segment((Group::segment_bytes(size) + 4095) / 4096 * 4096);
-        Group group({segment.base, segment.size}, 0, size, false, Waiter::Hooks{});
-        for (const Algorithm* a : of_unknown_lengths()) EXPECT_GE(UnknownLengths(group, *a).longest(), 100u) << a->name << ", " << size << " ranks";
-    }
 }
 
 // A root that runs far ahead of slow readers must not overwrite what they have not read.

@@ -151,7 +151,7 @@ class Case:
 
 def run(cases, say=print, narrow=False):
     """Runs these; the failures, as texts."""
-    failures, number, passed_over, served, passed_on = [], 0, [], 0, 0
+    failures, number, passed_over, served, passed_on, must_serve = [], 0, [], 0, 0, False
     for case in cases:
         number += 1
         alone = case.alone()
@@ -163,6 +163,8 @@ def run(cases, say=print, narrow=False):
             continue
         text = case.failure(alone)
         served, passed_on = served + case.served, passed_on + case.passed_on
+        # With little shared memory, or few calls, the MPI library may serve all of them.
+        must_serve |= case.settings["START_AFTER"] == 0 and "SHARED_MEMORY" not in case.settings
         if case.alone_is_wrong:
             say(f"{case}: {case.mpi} alone is wrong: passed over")
             passed_over.append(alone)
@@ -173,7 +175,7 @@ def run(cases, say=print, narrow=False):
                 say("actions {}..{} are enough".format(*case.narrowed()))
     say(f"{number} programs: {len(failures)} failed; the MPI library alone failed on {len(passed_over)}; "
         f"{served} calls were served by Fanlight, {passed_on} by the MPI library")
-    if number > len(passed_over) and not served:
+    if must_serve and not served:
         failures.append("Fanlight served nothing")
     return failures
 

@@ -197,13 +197,9 @@ class Algorithm:
     parameters: frozenset
 
 
-# What MPI does not have.
-BY_NAME = {"allgatherv_any"}
-
-
 @functools.cache
 def algorithms(operation=""):
-    """The rows of registry.def: those of MPI's operations, or of this one."""
+    """The rows of registry.def: all, or those of this operation."""
     text = (ROOT / "src/algorithms/registry.def").read_text()
     rows = re.findall(r"^ALGORITHM\((\w+), (\w+), ([\w |]+), ([\w |]+),", text, re.M)
 
@@ -211,7 +207,7 @@ def algorithms(operation=""):
         return frozenset(field.replace(" ", "").split("|")) - {"none"}
 
     return [Algorithm(o, n.replace("_", "-"), words(r), words(p)) for o, n, r, p in rows
-            if (o == operation if operation else o not in BY_NAME)]
+            if operation in ("", o)]
 
 
 def operations():

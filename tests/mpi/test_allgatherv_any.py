@@ -5,7 +5,8 @@ import pytest
 import running
 from running import IMPI, MPICH, MPICH_ABI, OPENMPI, run
 
-ALGORITHMS = [a.name for a in running.algorithms("allgatherv_any")]
+ALGORITHMS = [a.name for a in running.algorithms("allgather")
+              if not a.restrictions]
 
 
 def served(mpi, ranks, settings=None, by="fanlight"):
@@ -22,7 +23,7 @@ def test_on_every_mpi(mpi, ranks, fanlight_only):
 
 @pytest.mark.parametrize("mpi,ranks,algorithm", [(MPICH, 5, a) for a in ALGORITHMS] + [(OPENMPI, 4, ALGORITHMS[0])], ids=str)
 def test_algorithms(mpi, ranks, algorithm, fanlight_only):
-    result = served(mpi, ranks, {"ALGORITHM": f"allgatherv-any:{algorithm}"})
+    result = served(mpi, ranks, {"ALGORITHM": f"allgather:{algorithm}"})
     assert result.report.algorithms("allgatherv_any") == {algorithm}, str(result)
 
 
@@ -33,11 +34,15 @@ def test_settings(mpi, settings, fanlight_only):
     served(mpi, 3, settings)
 
 
-# Nothing but an allgather of the lengths and an allgatherv then.
-@pytest.mark.parametrize("mpi,settings", [(MPICH, {"TOPOLOGY": "2x*:cyclic"}), (OPENMPI, {"TOPOLOGY": "2x*"}),
-                                          (IMPI, {"TRANSPORT": "message"}), (MPICH, {"ALGORITHM": "allgatherv-any:native"})], ids=str)
-def test_where_it_is_not_one_operation(mpi, settings, fanlight_only):
-    served(mpi, 3, settings, "mpi")
+@pytest.mark.parametrize("mpi,settings", [(MPICH, {"TOPOLOGY": "2x*:cyclic"}), (OPENMPI, {"TOPOLOGY": "2x*", "ALGORITHM": "allgather:bruck"}),
+                                          (IMPI, {"TRANSPORT": "message"}), (MPICH, {"TRANSPORT": "rma-fence"})], ids=str)
+def test_between_nodes(mpi, settings, fanlight_only):
+    served(mpi, 3, settings)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_the_records_by_the_mpi_library(mpi, fanlight_only):
+    served(mpi, 3, {"ALGORITHM": "allgather:native"}, "mpi")
 
 
 @pytest.mark.parametrize("mpi", [OPENMPI], ids=str)

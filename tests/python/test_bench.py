@@ -48,5 +48,23 @@ def test_progress(fanlight, tmp_path, kind):
     assert all(f"{r['ratio']:.2f}" in said and 0 < r["ratio"] < 20 for r in record["progress"])
 
 
+def test_overlap(fanlight, tmp_path):
+    output = tmp_path / "times.json"
+    said = fanlight("bench", "--overlap", "--quick", "--sizes", "64K", "--mpi", f"mpich={environment_of('mpich')}",
+                    "--output", output).stdout
+    record = json.loads(output.read_text())
+    row, = record["overlap"]
+    assert record["problems"] == [] and record["runs"][0]["preloaded"] and row["size"] == 65536 and row["times"] == 11
+    for side in (row["native"], row["fanlight"]):
+        assert f"{100 * side['hidden']['median']:.0f} %" in said
+        assert max(side["alone"]["min"], side["computation"]["min"]) < side["together"]["median"]
+        assert side["hidden"]["median"] <= 1.5
+
+
+@pytest.mark.parametrize("options", [("--overlap", "--operation", "bcast"), ("--overlap", "--limits"), ("--rate", "1gbit")], ids=" ".join)
+def test_overlap_goes_with_hosts_alone(fanlight, options):
+    assert options[0] in fanlight("bench", *options, code=2).stderr
+
+
 def test_progress_goes_with_no_operation(fanlight):
     assert "--progress" in fanlight("bench", "--progress", "--operation", "bcast", code=2).stderr

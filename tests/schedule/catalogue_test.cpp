@@ -114,7 +114,6 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
                     p.element = reduces(p.operation) ? 8 : 1;
                     if (p.operation == Operation::alltoallv) set_uneven_exchange(p, kind);
                     else p.blocks = uneven_blocks(size, kind);
-                    if (p.operation == Operation::allgatherv_any) lay_side_by_side(p);
                     result.push_back(p);
                 }
                 continue;
