@@ -17,10 +17,10 @@ struct PutEdge {
     int turn;  // edges between the same two ranks take turns, `at_once` of them at a time
 };
 
-std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
+std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Problem&)) {
     std::vector<PutEdge> result;
     for (const Edge& e : problem.edges) {
-        if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem.parameters))) continue;
+        if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem))) continue;
         const auto before = std::count_if(result.begin(), result.end(), [&](const PutEdge& p) {
             return p.edge->from == e.from && p.edge->to == e.to;
         });
@@ -36,7 +36,7 @@ void copy_own_edges(Builder& b, const Problem& problem) {
         if (is_own(e) && e.bytes > 0) b.copy(input(e.sent), output(e.taken), e.bytes);
 }
 
-void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, const Parameters&)) {
+void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, const Problem&)) {
     const std::vector<PutEdge> all = in_turns(problem, is_read);
     int turns = 0;
     for (const PutEdge& p : all) turns = std::max(turns, p.turn + 1);
@@ -50,7 +50,9 @@ void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, 
     }
 }
 
-bool edge_is_read(const Edge& e, const Parameters& parameters) {
+bool edge_is_read(const Edge& e, const Problem& problem) {
+    const Parameters& parameters = problem.parameters;
+    if (problem.topology.levels() > 0 && !problem.topology.level(0).share(e.from, e.to)) return false;
     return e.bytes > 0 && e.bytes >= parameters.minimum && (parameters.piece == 0 || e.bytes <= parameters.piece);
 }
 
@@ -58,7 +60,7 @@ void read_edges(Builder& b, const Problem& problem) {
     std::vector<int> readers;
     std::size_t begin = 0, end = 0;
     for (const Edge& e : problem.edges) {
-        if (e.from != problem.rank || is_own(e) || !edge_is_read(e, problem.parameters)) continue;
+        if (e.from != problem.rank || is_own(e) || !edge_is_read(e, problem)) continue;
         begin = readers.empty() ? e.sent : std::min(begin, e.sent);
         end = std::max(end, e.sent + e.bytes);
         if (std::find(readers.begin(), readers.end(), e.to) == readers.end()) readers.push_back(e.to);
@@ -66,7 +68,7 @@ void read_edges(Builder& b, const Problem& problem) {
     constexpr int only = 0;
     if (!readers.empty()) b.offer(input(begin), end - begin, readers);
     for (const Edge& e : problem.edges)
-        if (e.to == problem.rank && !is_own(e) && edge_is_read(e, problem.parameters))
+        if (e.to == problem.rank && !is_own(e) && edge_is_read(e, problem))
             b.get(e.from, only, input(e.sent), output(e.taken), e.bytes);
 }
 

@@ -61,7 +61,7 @@ Serving* Communicator::count(Reason& reason) {
             static std::atomic<std::uint64_t> number{0};
             served_since_ = ++number;
             reason_ = Reason::none;
-            if (serving_->on_one_node()) serving_->neighborhood = Neighborhood::of(handle_, rank_);
+            serving_->neighborhood = Neighborhood::of(handle_, rank_);
         }
     }
     if (serving_) {

@@ -14,8 +14,7 @@ namespace {
 // MPI's counts are int; what is longer goes in several messages, which do not overtake each other.
 constexpr std::size_t longest = std::size_t{1} << 30;
 
-// More than any operation receives from one rank.
-constexpr int messages_of_one = 1 << 16;
+constexpr int messages_of_one = static_cast<int>(RemoteTransport::most_messages);
 
 class MessageTransport final : public RemoteTransport {
 public:
@@ -57,7 +56,7 @@ public:
 
 private:
     int tag(const RemoteMessage& m) const {
-        if (m.number >= messages_of_one) stop("more messages from one rank in an operation than there are tags");
+        if (m.number >= most_messages) stop("more messages from one rank in an operation than there are tags");
         return slots_.first * messages_of_one + static_cast<int>(m.number);
     }
     template <class Part>

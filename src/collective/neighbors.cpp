@@ -114,7 +114,7 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
         return nullptr;
     }
 #endif
-    Reason reason = s->on_one_node() ? Reason::arguments : Reason::several_nodes;
+    Reason reason = Reason::arguments;
     if (s->neighborhood) {
         const Decision& d = s->decide_blindly(operation);
         if (d.algorithm) return s->neighborhood.get();
@@ -128,7 +128,7 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
 void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
     auto& [from, to, problem] = sides;
     Plan& plan = call.own_plan();
-    if (!plan.algorithm) s.group().plan_neighbors(*d.algorithm, problem, s.neighborhood->most, plan);
+    if (!plan.algorithm) s.plan_neighbors(d, problem, plan);
     if (to.packed) return call.run(s, plan, from.bytes, to.bytes, [] {});
     for (Elements& e : to.blocks)
         if (e.datatype) e.datatype = call.kept(e.datatype);
@@ -147,6 +147,7 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     problem.rank = s.rank;
     problem.size = s.size;
     problem.parameters = d.parameters;
+    problem.topology = d.across ? s.topology() : Topology{};
     if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
     if (call.starts()) {
@@ -155,7 +156,7 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     }
     const Plan& plan = s.neighbor_plan(d, problem);
     s.last(operation) = {.decision = &d, .root = 0, .plan = &plan};
-    s.group().run(plan, from.bytes, to.bytes, nullptr);
+    s.group_of(d).run(plan, from.bytes, to.bytes, nullptr);
     if (!to.packed) unpack_all(to.blocks, to.places, to.bytes);
     return &d;
 }
@@ -193,7 +194,7 @@ const Decision* regular(Call& call, Operation operation, const void* send, MPI_C
     if (!n) return nullptr;
     LastCall& last = s->last(operation);
     if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
-        s->group().run(*last.plan, send, receive, nullptr);
+        s->group_of(*last.decision).run(*last.plan, send, receive, nullptr);
         return last.decision;
     }
     auto& [from, to, problem] = sides();

@@ -285,7 +285,8 @@ bool lengths_are_unknown(Operation o) {
 // Where lengths are unknown, an algorithm must serve any.
 void Serving::check_room(const Algorithm& algorithm, const Decision& d) const {
     const bool neighbors = family_of(algorithm.operation) == Family::neighbors;
-    if (neighbors ? !neighborhood || group_of(d).plans_neighbors(algorithm, neighborhood->most) : group_of(d).plans_whole(algorithm, reach(algorithm, d.transport))) return;
+    const Reach reach = this->reach(algorithm, d.transport);
+    if (neighbors ? !neighborhood || group_of(d).plans_neighbors(algorithm, neighborhood->most, reach) : group_of(d).plans_whole(algorithm, reach)) return;
     throw std::invalid_argument(std::string(to_string(algorithm.operation)) + ":" + std::string(algorithm.name) +
                                 " cannot stage blocks of any length for so many ranks (it can where single copy is allowed)");
 }
@@ -293,7 +294,8 @@ void Serving::check_room(const Algorithm& algorithm, const Decision& d) const {
 // Between nodes a rank must know what is staged for it.
 Reach Serving::reach(const Algorithm& a, Transport transport) const {
     if (transport == Transport::shared) return {};
-    if (map_.count() == 1 || transport != Transport::message || (lengths_are_unknown(a.operation) && !lengths_first(a))) return {.nodes = &apart_, .transport = transport};
+    const bool of_its_own = lengths_are_unknown(a.operation) && !lengths_first(a) && family_of(a.operation) != Family::neighbors;
+    if (map_.count() == 1 || transport != Transport::message || of_its_own) return {.nodes = &apart_, .transport = transport};
     return {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
 }
 
@@ -324,8 +326,9 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
-    const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !lengths_first(*choice.algorithm)))) || kind.operation == Operation::alltoallv ||
-                                family_of(kind.operation) == Family::neighbors;
+    const bool neighbors = family_of(kind.operation) == Family::neighbors;
+    const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !neighbors && !lengths_first(*choice.algorithm)))) ||
+                                kind.operation == Operation::alltoallv || (neighbors && on_one_node());
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((unknown || of_requests) && over_windows)) {
         decision.reason = of_requests && unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;
@@ -368,8 +371,12 @@ const Plan& Serving::neighbor_plan(const Decision& d, const Problem& problem) {
     made.algorithm = d.algorithm;
     made.parameters = problem.parameters;
     made.edges = problem.edges;
-    group().plan_neighbors(*d.algorithm, problem, neighborhood->most, made.plan);
+    plan_neighbors(d, problem, made.plan);
     return made.plan;
+}
+
+void Serving::plan_neighbors(const Decision& d, const Problem& problem, Plan& plan) {
+    group_of(d).plan_neighbors(*d.algorithm, problem, neighborhood->most, plan, reach(*d.algorithm, d.transport));
 }
 
 void Serving::run_whole(const Decision& d, const Problem& problem, const void* input, void* output) {

@@ -123,7 +123,10 @@ public:
     // gatherv, scatterv and alltoallv, whose lengths are not known before the call.
     void run_whole(const Decision&, const Problem&, const void* input, void* output);
     void plan_whole(const Decision&, const Problem&, Plan&);
+    void plan_neighbors(const Decision&, const Problem&, Plan&);
 
+    // Which runs what was decided.
+    Group& group_of(const Decision& d) const { return d.across ? *d.across : shared_->group; }
     // Of a neighborhood with these edges; lives as long as a LastCall that names it.
     const Plan& neighbor_plan(const Decision&, const Problem&);
 
@@ -159,13 +162,12 @@ public:
     bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
     int slots = 0;                     // several nodes: of messages under way at one time; 0: nothing can be under way
     std::atomic<int> under_way{0};     // operations that use its decisions' plans
-    std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology, or several nodes
+    std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology
 
 private:
     void make(const Kind&, Decision&);
     void check_room(const Algorithm&, const Decision&) const;
     Reach reach(const Algorithm&, Transport) const;
-    Group& group_of(const Decision& d) const { return d.across ? *d.across : shared_->group; }
     Situation situation(const Kind&, const Problem&) const;
 
     struct Recent {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "execute/staging.h"
@@ -134,7 +135,12 @@ std::uint32_t find_epochs(Sides& sides, int size) {
 class Translator {
 public:
     Translator(const Problem& problem, const Reach& reach, Sides& sides, Exchange& result)
-        : me_(problem.rank), reach_(reach), sides_(sides), own_(sides[problem.rank]), result_(result) {}
+        : me_(problem.rank), reach_(reach), sides_(sides), own_(sides[problem.rank]), result_(result) {
+        for (const Step* offer : own_.offers) {
+            const auto readers = own_.schedule.readers_of(*offer);
+            readers_.insert(readers.begin(), readers.end());
+        }
+    }
 
     void run() {
         result_.round_epochs = own_.round_epochs;
@@ -167,7 +173,7 @@ private:
         if (reach_.near(me_, s.peer)) return;
         const std::uint32_t which = puts_[s.peer]++;
         // The peer receives nothing else from this rank, so that its schedule need not be known.
-        if (reach_.transport == Transport::message && own_.schedule.offers == 0) {
+        if (reach_.transport == Transport::message && !readers_.contains(s.peer)) {
             result_.sends.push_back({step, s.from, {.peer = s.peer, .number = which, .bytes = s.bytes}});
             return;
         }
@@ -192,6 +198,7 @@ private:
     Sides& sides_;
     const Side& own_;
     Exchange& result_;
+    std::set<int> readers_;  // of this rank's offers
     std::map<int, std::uint32_t> puts_;
 };
 

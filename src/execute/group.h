@@ -97,8 +97,8 @@ public:
         std::size_t edges = 0;
         std::size_t peers = 0;  // to whom they lead
     };
-    bool plans_neighbors(const Algorithm&, Most) const;
-    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&) const;
+    bool plans_neighbors(const Algorithm&, Most, const Reach& = {}) const;
+    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&, const Reach& = {}) const;
 
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.

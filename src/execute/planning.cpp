@@ -283,10 +283,12 @@ void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, con
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
-bool Group::plans_neighbors(const Algorithm& algorithm, Most most) const { return plans_blindly(algorithm, {most}, {}); }
+bool Group::plans_neighbors(const Algorithm& algorithm, Most most, const Reach& reach) const {
+    return (!reach.nodes || most.edges <= RemoteTransport::most_messages) && plans_blindly(algorithm, {most}, reach);
+}
 
-void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan) const {
-    plan_blindly(algorithm, problem, {most}, {}, plan);
+void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan, const Reach& reach) const {
+    plan_blindly(algorithm, problem, {most}, reach, plan);
 }
 
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may

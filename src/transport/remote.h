@@ -32,6 +32,9 @@ struct RemoteRoom {
 
 class RemoteTransport {
 public:
+    // From one rank to another in an operation.
+    static constexpr std::uint32_t most_messages = 1 << 16;
+
     virtual ~RemoteTransport() = default;
     virtual RemoteRoom room() const = 0;
 

@@ -4,6 +4,7 @@ really Fanlight's."""
 import pytest
 
 import running
+from test_transports import OnHosts, hosts_allowed  # noqa: F401: a fixture
 from running import IMPI, MPICH, MPICH_ABI, OPENMPI, repeated, run
 
 # Why a call may be left to the MPI library in these runs.
@@ -64,11 +65,42 @@ def test_settings(mpi, ranks, settings, plain, fanlight_only):
     collectives(mpi, ranks, plain, "--quick", settings, operations)
 
 
+@pytest.mark.parametrize("settings", [{"TRANSPORT": "message"}, {"TRANSPORT": "rma-flush", "TOPOLOGY": "2x*"}], ids=lambda s: s["TRANSPORT"])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_neighborhoods_are_served_in_shared_memory_alone(mpi, fanlight_only):
-    result = running.run(mpi, 3, "collectives --quick", {"TRANSPORT": "message"}, timeout=90).must_be_ok()
+def test_neighborhoods_are_not_served_over(mpi, settings, fanlight_only):
+    result = running.run(mpi, 3, "collectives --quick --plain", settings | running.ALL_SERVED, timeout=90).must_be_ok()
     served = {o for o in running.operations() if result.report.calls(o)}
     assert "allreduce" in served and not any(o.startswith("neighbor") for o in served), str(result)
+
+
+# Edges inside a node by cells or read, those between nodes as messages.
+NEIGHBORHOODS = {"neighbor_allgather": "all-read-all", "neighbor_alltoall": "all-read-all", "neighbor_alltoallv": "all-write-all"}
+
+
+def neighborhoods(mpi, ranks, settings, requests=None):
+    options = {"settings": {"BY_REQUESTS": requests}, "preloads": (mpi.program("by_requests.so"), None)} if requests else {}
+    functions = running.functions(NEIGHBORHOODS)
+    # Of non-blocking ones --plain leaves out what Open MPI does wrong, and we leave to it.
+    result = run(mpi, ranks, "collectives --quick --only=" + ",".join(functions) + (" --plain" if requests else ""),
+                 {"ALGORITHM": ",".join(map(":".join, NEIGHBORHOODS.items())), **settings}, **options).must_be_ok()
+    names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}
+    for name in functions:
+        assert result.report.calls(names[requests].format(name)) > 10 * ranks, f"{name}\n{result}"
+    assert "several nodes" not in str(result.report.reasons())
+
+
+@pytest.mark.parametrize("mpi,ranks,topology,requests", [
+    (MPICH, 4, "2x2", None), (MPICH, 5, "2x*:cyclic", None), (OPENMPI, 5, "2+1+2", None), (IMPI, 3, "2+1", None),
+    (MPICH, 5, "2+1+2", "non-blocking"), (OPENMPI, 4, "2x2:cyclic", "non-blocking"),
+    (MPICH, 4, "2x2:cyclic", "persistent"), (OPENMPI, 3, "3x1", "persistent")], ids=str)
+def test_neighborhoods_between_nodes(mpi, ranks, topology, requests, fanlight_only):
+    for single_copy in ("off", "on"):
+        neighborhoods(mpi, ranks, {"TOPOLOGY": topology, "SINGLE_COPY": single_copy}, requests)
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_neighborhoods_on_two_hosts(mpi, fanlight_only, hosts_allowed):
+    neighborhoods(OnHosts(mpi.name, mpi.root, mpi.abi), 4, {"CORES": 1})
 
 
 # Lengths that not all ranks know go first, and what is longer than 16 bytes goes straight: in one node, and between several.

@@ -19,7 +19,7 @@ WITH_LEVELS = {"barrier", "bcast", "reduce", "allreduce", "allgather", "allgathe
             "reduce_scatter", "reduce_scatter_block"} | SCANS
 LANES = {"bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block"}
 BLIND = {"gatherv", "scatterv"}  # whose lengths the ranks do not know beforehand
-# Over nothing but shared memory.
+# Not over windows, nor over messages inside a node.
 IN_MEMORY = {"alltoallv", "neighbor_allgather", "neighbor_alltoall", "neighbor_alltoallv"}
 
 
