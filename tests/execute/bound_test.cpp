@@ -205,11 +205,6 @@ struct Nodes {
     std::vector<std::unique_ptr<Group>> all;
 };
 
-// Whose ranks can compute each other's schedules.
-bool is_known_to_all(Operation o) {
-    return family_of(o) != Family::neighbors && o != Operation::alltoallv;
-}
-
 // The catalogue where the ranks are on nodes, each rank on one of its own included.
 void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer_list<std::size_t> elements) {
     std::size_t number = 0;  // of what was proved
@@ -219,7 +214,7 @@ void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer
     for (const Algorithm& algorithm : algorithms()) {
         // Where lengths are not known all go by messages alone: nobody could tell how to cut what is staged.
         const bool blind = (algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv) && !lengths_first(algorithm);
-        if (!is_known_to_all(algorithm.operation) || (blind && !reach.no_one_is_near())) continue;
+        if (algorithm.operation == Operation::alltoallv || (blind && !reach.no_one_is_near())) continue;
         for (Problem whole : problems(algorithm, domains.ranks(), elements)) {
             whole.topology = topology;
             std::vector<Plan> plans;

@@ -191,7 +191,8 @@ Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, c
     const Problem known = problem_at(p, p.rank);
     Plan plan;
     if (family_of(p.operation) == Family::neighbors) {
-        group.plan_neighbors(algorithm, known, most_edges(p), plan);
+        if (!group.plans_neighbors(algorithm, most_edges(p), reach)) throw std::invalid_argument("staged whole");
+        group.plan_neighbors(algorithm, known, most_edges(p), plan, reach);
     } else if (p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv) {
         if (!group.plans_whole(algorithm, reach)) throw std::invalid_argument("staged whole");
         Problem own = known;
