@@ -25,11 +25,8 @@ Problem equal_blocks(const Problem& whole, Operation operation) {
 Schedule lengths_up(const Problem& whole) {
     const Problem problem = equal_blocks(whole, Operation::gather);
     LevelsOfBlocks levels(problem);
-    levels.keep([&](std::size_t stage, Levels::Groups& groups) {
-        std::erase_if(groups, [&](const Levels::Group& g) {
-            const int root = g.ranks[static_cast<std::size_t>(g.root)];
-            return root == problem.root || levels.bytes(stage + 1, root) == length;
-        });
+    levels.keep([&](std::size_t, Levels::Groups& groups) {
+        std::erase_if(groups, [&](const Levels::Group& g) { return g.ranks[static_cast<std::size_t>(g.root)] == problem.root; });
     });
     levels.gather_up(levels.last(), [&](std::size_t stage, int rank) {
         return levels.bytes(stage, rank) == length ? input() : output(levels.offset(stage, rank));

@@ -99,7 +99,7 @@ TEST(Registry, rows_name_what_their_schedules_depend_on) {
         SCOPED_TRACE(std::string(to_string(a.operation)) + " " + std::string(a.name));
         const auto plain = steps(a, {});
         EXPECT_EQ(plain != steps(a, {.degree = 8}), a.takes("degree"));
-        EXPECT_EQ(plain != steps(a, {.minimum = 10000}), a.takes("minimum"));
+        EXPECT_EQ(plain != steps(a, {.minimum = 10000}) || plain != steps(a, {.minimum = 4}), a.takes("minimum"));
         EXPECT_EQ(plain != steps(a, {.shift = 3}), a.takes("shift"));
         // Uneven, or even: an algorithm may need domains of one size.
         EXPECT_EQ(plain != steps(a, {}, Topology::from("3x*", 8)) || plain != steps(a, {}, Topology::from("2x4", 8)), a.levels);

@@ -116,9 +116,15 @@ TEST_P(Bound, ManyLevels) {
             for (Problem problem : problems(algorithm, size, {3, 2500})) {
                 if (problem.root > 1 || Topology::places(levels) != size) continue;
                 problem.topology = Topology::from(levels, size);
-                const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
-                ASSERT_FALSE(plans.empty());
-                ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes), "");
+                // Also long blocks among short ones, which go other ways.
+                for (const bool mixed : {false, true}) {
+                    if (mixed && !lengths_first(algorithm)) continue;
+                    for (std::size_t r = 0; mixed && r < problem.blocks.size(); ++r) problem.blocks[r].bytes = r % 3 == 0 ? 6000 : 300;
+                    if (mixed) lay_side_by_side(problem);
+                    const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
+                    ASSERT_FALSE(plans.empty());
+                    ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes), "");
+                }
             }
     });
 }
