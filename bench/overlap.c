@@ -123,8 +123,12 @@ int main(int argc, char **argv)
     b.send = malloc(sizeof *b.send * (size_t)b.count), b.receive = malloc(sizeof *b.receive * (size_t)b.count);
     for (int i = 0; i < b.count; ++i)
         b.send[i] = b.shared.rank + i % 1000;
-    for (int i = 0; i < WARM_CALLS; ++i)
+    for (int i = 0; i < WARM_CALLS; ++i) { // Fanlight begins to serve the one kind of calls in the other
+        MPI_Request request;
+        starts[1](&b, &request);
+        waits[1](&request, MPI_STATUS_IGNORE);
         MPI_Barrier(MPI_COMM_WORLD);
+    }
 
     calibrate(&b);
     int slices[SIDES];

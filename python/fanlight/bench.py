@@ -52,8 +52,8 @@ def bench(
     settings: str = typer.Option("auto", "--settings", help="shipped: each MPI as it ships; oversubscribed: each with "
                                  "its own setting for more ranks than cores, and MPICH as it ships besides; auto: the "
                                  "latter where there are more ranks than cores."),
-    hosts: int = typer.Option(0, "--hosts", help="On so many hosts, which are namespaces of this machine (tests/cluster): "
-                              "needs root and a clone of Fanlight."),
+    hosts: str = typer.Option("", "--hosts", metavar="N | A+B+C", help="On so many hosts, or with so many ranks on each: "
+                              "namespaces of this machine (tests/cluster), which need root and a clone of Fanlight."),
     rate: str = typer.Option("", "--rate", metavar="RATE", help="What each host's link bears, as tc writes it: 1gbit."),
     output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
     plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
@@ -96,8 +96,12 @@ def bench(
     for name in (name for name, on in only.items() if on):
         others = [other for other, on in given.items() if on and other != name and other not in _GO_WITH[name]]
         _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
-    _check(hosts >= 0 and (hosts or not rate), "--rate is of the links between --hosts", "Say how many hosts.")
-    numbers = _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
+    _check(re.fullmatch(r"|[1-9]\d*(\+[1-9]\d*)*", hosts), f"--hosts {hosts}: no number of hosts",
+           "For instance --hosts 2, or --hosts 1+2+3 for as many ranks on each.")
+    each = [int(n) for n in hosts.split("+")] if "+" in hosts else []
+    _check(not (each and ranks), "--hosts says how many ranks there are", "Leave -n out.")
+    _check(hosts or not rate, "--rate is of the links between --hosts", "Say how many hosts.")
+    numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
@@ -114,7 +118,8 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts)
+                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg],
+                hosts)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
@@ -153,7 +158,7 @@ class Plan:
     """What is measured, and what went wrong on the way."""
 
     def __init__(self, contenders, numbers, operations, sizes, mode, quick, settings, cores, preload, native_only,
-                 bind, launcher_arguments, hosts=0):
+                 bind, launcher_arguments, hosts=""):
         self.contenders, self.numbers, self.operations = contenders, numbers, operations
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only

@@ -204,9 +204,9 @@ def with_settings(contenders: list[Contender], ranks: int, cores: int, settings:
     return ready
 
 
-def between_hosts(contenders: list[Contender], cores: int, hosts: int) -> list[Contender]:
+def between_hosts(contenders: list[Contender], cores: int, hosts: str) -> list[Contender]:
     """The hosts share this machine's cores, which Fanlight cannot see."""
-    share = {"FANLIGHT_CORES": str(max(cores // hosts, 1))}
+    share = {"FANLIGHT_CORES": str(max(cores // (hosts.count("+") + 1 if "+" in hosts else int(hosts)), 1))}
     return [Contender(c.key, c.label, c.mpi, c.program, BETWEEN_HOSTS[c.key] | share) for c in contenders]
 
 
@@ -222,11 +222,11 @@ def hosts_script() -> Path:
 
 def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str], preload: bool,
              on_line: Callable[[dict], None] = lambda line: None, timeout: float = 1800,
-             launcher_arguments: list[str] = (), hosts: int = 0) -> Outcome:
+             launcher_arguments: list[str] = (), hosts: str = "") -> Outcome:
     preloads = [libraries.preload_for(contender.mpi.abi)] if preload else []
     if hosts:
         command = [str(hosts_script()), "--mpi", contender.mpi.kind, "--root", str(contender.mpi.library.parent.parent),
-                   "--hosts", str(hosts), *launcher_arguments, "-n", str(ranks),
+                   "--hosts", hosts, *launcher_arguments, "-n", str(ranks),
                    "env", *launch.rank_environment(preloads, contender.settings), str(contender.program), *arguments]
     else:
         command = launch.command_line(contender.mpi, ranks, cores, contender.program, arguments, preloads,

@@ -1,6 +1,8 @@
 #include "collective/neighborhood.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -11,6 +13,24 @@
 namespace fanlight {
 
 namespace {
+
+// Of made_with_topology(): its value is the topology, also of what is duplicated.
+std::atomic<int> made_with{MPI_KEYVAL_INVALID};
+
+extern "C" int fanlight_copy_topology(MPI_Comm, int, void*, void* value, void* copy, int* copies) {
+    *static_cast<void**>(copy) = value;
+    *copies = 1;
+    return MPI_SUCCESS;
+}
+extern "C" int fanlight_forget_topology(MPI_Comm, int, void*, void*) { return MPI_SUCCESS; }
+
+int topology_of(MPI_Comm comm) {
+    int topology = MPI_UNDEFINED, found = 0;
+    if (mpi().Topo_test(comm, &topology) != MPI_SUCCESS) return MPI_UNDEFINED;
+    void* value = nullptr;
+    if (const int key = made_with; key != MPI_KEYVAL_INVALID) mpi().Comm_get_attr(comm, key, &value, &found);
+    return found && reinterpret_cast<std::intptr_t>(value) != topology ? MPI_UNDEFINED : topology;
+}
 
 void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
     if (topology == MPI_CART) {
@@ -72,9 +92,24 @@ std::vector<int> places_at_sources(MPI_Comm comm, const Neighborhood& n) {
 
 }  // namespace
 
+void made_with_topology([[maybe_unused]] MPI_Comm comm, [[maybe_unused]] int topology) {
+#if defined(OPEN_MPI)
+    if (comm == MPI_COMM_NULL) return;
+    int key = made_with;
+    if (key == MPI_KEYVAL_INVALID) {
+        int own = MPI_KEYVAL_INVALID;
+        mpi().Comm_create_keyval(fanlight_copy_topology, fanlight_forget_topology, &own, nullptr);
+        if (made_with.compare_exchange_strong(key, own)) key = own;
+        else mpi().Comm_free_keyval(&own);
+    }
+    mpi().Comm_set_attr(comm, key, reinterpret_cast<void*>(static_cast<std::intptr_t>(topology)));
+#endif
+}
+
 Places places_of_neighbors(MPI_Comm comm) {
-    int topology = MPI_UNDEFINED, rank = 0;
-    if (mpi().Topo_test(comm, &topology) != MPI_SUCCESS || topology == MPI_UNDEFINED) return {};
+    const int topology = topology_of(comm);
+    if (topology == MPI_UNDEFINED) return {};
+    int rank = 0;
     mpi().Comm_rank(comm, &rank);
     Neighborhood n;
     find_neighbours(comm, rank, topology, n);
@@ -82,8 +117,7 @@ Places places_of_neighbors(MPI_Comm comm) {
 }
 
 std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
-    int topology = MPI_UNDEFINED;
-    mpi().Topo_test(comm, &topology);
+    const int topology = topology_of(comm);
     if (topology == MPI_UNDEFINED) return nullptr;
     auto n = std::make_shared<Neighborhood>();
     find_neighbours(comm, rank, topology, *n);

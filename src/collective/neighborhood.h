@@ -33,6 +33,11 @@ struct Neighborhood {
     static std::shared_ptr<const Neighborhood> of(MPI_Comm, int rank);
 };
 
+// A communicator was made with this topology (MPI_UNDEFINED: with none, by MPI_Comm_create_group), and nothing else
+// may be asked of it.  Open MPI 5.0.11 takes a graph that is made of a grid's communicator for a grid, and crashes
+// when it is asked for that; MPI_Comm_create_group's has its parent's topology, which ends with that one.
+void made_with_topology(MPI_Comm, int topology);
+
 // How many places a neighborhood's buffers have; none without a topology.
 struct Places {
     int sources = 0, targets = 0;

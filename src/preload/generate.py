@@ -16,7 +16,9 @@ FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_befo
          "polled": "fanlight::requests::poll();", "freed": "fanlight::requests::freed(*request);"}
 
 # What comes after it, where it has succeeded.
-AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();"}
+AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();",
+         **{f"{what}_made": f"fanlight::made_with_topology(*COMM, MPI_{topology});"
+            for what, topology in (("group", "UNDEFINED"), ("cart", "CART"), ("graph", "GRAPH"), ("dist_graph", "DIST_GRAPH"))}}
 
 # What runs apart from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
 HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
@@ -32,7 +34,7 @@ APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return M
         return error;"""}
 
 
-HANDLES = ("MPI_Comm", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
+HANDLES = ("MPI_Comm", "MPI_Group", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 
 
 @dataclass
@@ -89,7 +91,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|window_made|window_gone|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
+            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|window_made|window_gone|group_made|cart_made|graph_made|dist_graph_made|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []
@@ -222,6 +224,11 @@ def apart(f, c=True):
     return [f"    if (fanlight::requests::{any_one}()) [[unlikely]] {{", f"        {text}", "    }"]
 
 
+def after(f, fortran=False):
+    made = f.parameters[-1].name  # a communicator, where one is
+    return AFTER[f.kind].replace("*COMM", f"fanlight::fortran::communicator(f_{made})" if fortran else f"*{made}")
+
+
 def stands_in(f):
     """Whether the library stands in for the function in this program."""
     return f"fanlight::takes_{'collectives' if f.is_collective else 'waits'}()"
@@ -272,7 +279,7 @@ def c_wrapper(f, large):
     lines += caught(own, ["return fanlight::raised(e);"])
     if f.kind in AFTER:
         lines += [f"    const int error = next.get()({', '.join(arguments)});",
-                  f"    if (error == MPI_SUCCESS) {AFTER[f.kind]}", "    return error;", "}",
+                  f"    if (error == MPI_SUCCESS) {after(f)}", "    return error;", "}",
                   *entry(f, name, serve, large)]
         return "\n".join(lines)
     if not f.is_collective:
@@ -361,7 +368,7 @@ def fortran_wrapper(f, names_of):
     if not f.is_collective:
         lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
         if f.kind in AFTER:
-            lines.append(f"    if (*ierror == MPI_SUCCESS) {AFTER[f.kind]}")
+            lines.append(f"    if (*ierror == MPI_SUCCESS) {after(f, fortran=True)}")
     else:
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)

@@ -192,6 +192,11 @@ def test_a_graph_with_an_edge_that_one_end_names(mpi, fanlight_only):
     assert result.report.calls("allreduce") > 60, str(result)
 
 
+def test_topologies_that_open_mpi_mistakes(mpi, fanlight_only):
+    result = run(mpi, 3, "topologies").must_be_ok()
+    assert result.report.calls("allreduce") > 190 * 3, str(result)
+
+
 # What rank 0 and the others call, and what is said of it.
 OUT_OF_STEP = {
     "length": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
