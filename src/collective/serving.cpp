@@ -294,8 +294,7 @@ void Serving::check_room(const Algorithm& algorithm, const Decision& d) const {
 // Between nodes a rank must know what is staged for it.
 Reach Serving::reach(const Algorithm& a, Transport transport) const {
     if (transport == Transport::shared) return {};
-    const bool of_its_own = lengths_are_unknown(a.operation) && !lengths_first(a) && family_of(a.operation) != Family::neighbors;
-    if (map_.count() == 1 || transport != Transport::message || of_its_own) return {.nodes = &apart_, .transport = transport};
+    if (map_.count() == 1 || transport != Transport::message || (has_root(a.operation) && lengths_are_unknown(a.operation) && !lengths_first(a))) return {.nodes = &apart_, .transport = transport};
     return {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
 }
 
@@ -326,9 +325,10 @@ void Serving::make(const Kind& kind, Decision& decision) {
     }
     Transport transport = choice.transport.value_or(map_.count() > 1 ? Transport::message : Transport::shared);
     if (config().transport != "auto") transport = transport_from(config().transport);
-    const bool neighbors = family_of(kind.operation) == Family::neighbors;
-    const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !neighbors && !lengths_first(*choice.algorithm)))) ||
-                                kind.operation == Operation::alltoallv || (neighbors && on_one_node());
+    // Between nodes a rank puts what its peer knows of as well.
+    const bool both_ends_know = unknown && !has_root(kind.operation);
+    const bool only_in_memory = (of_requests && (on_one_node() || (unknown && !both_ends_know && !lengths_first(*choice.algorithm)))) ||
+                                (both_ends_know && on_one_node());
     const bool over_windows = transport != Transport::shared && transport != Transport::message;
     if ((transport == Transport::shared && map_.count() > 1) || (transport != Transport::shared && only_in_memory) || ((unknown || of_requests) && over_windows)) {
         decision.reason = of_requests && unknown && !on_one_node() && !over_windows ? Reason::several_nodes : Reason::not_over_transport;

@@ -153,7 +153,7 @@ private:
         bool wide = false, at_reader = false;
         std::size_t writers = 1;  // that stage at one reader; of two the first is the root
     };
-    Share share(const Algorithm&) const;
+    Share share(const Algorithm&, const Reach&) const;
     static std::size_t longest_piece(const Share&, const SharedLanes&);
     bool plans_blindly(const Algorithm&, const Share&, const Reach&) const;
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;

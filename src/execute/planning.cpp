@@ -294,17 +294,19 @@ void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, M
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
 // go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
 // a rank puts to its representative, or is put to by it, and to the root, or by it.
-Group::Share Group::share(const Algorithm& algorithm) const {
+Group::Share Group::share(const Algorithm& algorithm, const Reach& reach) const {
     const bool exchange = algorithm.operation == Operation::alltoallv, at_reader = algorithm.operation == Operation::scatterv;
-    const std::size_t ways = lengths_first(algorithm) ? 2 : 1, peers = exchange ? static_cast<std::size_t>(size_ - 1) : ways;
+    const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
+    const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
+    const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
-    return {{at_reader ? ways * ways : peers, peers}, exchange && size_ > 2, at_reader, ways};
+    return {{at_reader ? ways * ways : peers, peers}, exchange && near > 2, at_reader, ways};
 }
 
-bool Group::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm), reach); }
+bool Group::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm, reach), reach); }
 
 void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
-    plan_blindly(algorithm, problem, share(algorithm), reach, plan);
+    plan_blindly(algorithm, problem, share(algorithm, reach), reach, plan);
 }
 
 // Two operations, of which the second has its steps when the first is over.

