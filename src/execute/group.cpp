@@ -17,11 +17,7 @@ namespace fanlight {
 
 Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
              int ranks_on_node, int cores, SharedLanes::Room room, std::span<std::byte> scratch)
-    : rank_(rank),
-      size_(size),
-      single_copy_(single_copy || !scratch.empty()),
-      mapped_scratch_(scratch),
-      lanes_(segment.data(), size, room),
+    : Planner(segment.data(), rank, size, single_copy, room, scratch),
       waiter_(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
       known_done_(static_cast<std::size_t>(size), 0),
       pids_(static_cast<std::size_t>(size), 0),
@@ -30,8 +26,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
         throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " +
                                     std::to_string(size) + " ranks, which need " +
                                     std::to_string(segment_bytes(size, room)));
-    options_.single_copy = single_copy_;
-    options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
+    oversubscribed_ = waiter_.oversubscribed();
     store(lanes_.member(rank).pid_namespace, pid_namespace());
     store(lanes_.member(rank).pid, static_cast<std::uint64_t>(getpid()));
     waiter_.also_look([this] {
@@ -133,9 +128,9 @@ void Group::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (!out_of_step_.empty()) [[unlikely]] throw OutOfStep(out_of_step_);
-    if (plan.in_flight > 1) [[unlikely]] return run_in_flight(plan, input, output, combiner);
-    if (plan.parts.size() == 1 && plan.parts.front().repeat == 1 && !plan.lengths) [[likely]]
+    if (plan.whole) [[likely]]
         return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
+    if (plan.in_flight > 1) return run_in_flight(plan, input, output, combiner);
     if (plan.lengths) {
         Plan::Lengths& lengths = *plan.lengths;
         run_once(plan.parts.front().schedule, reinterpret_cast<const std::byte*>(lengths.told.data()), reinterpret_cast<std::byte*>(lengths.heard.data()), nullptr, plan);

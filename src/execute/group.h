@@ -22,7 +22,7 @@
 
 #include "algorithms/registry.h"
 #include "execute/called.h"
-#include "execute/plan.h"
+#include "execute/planner.h"
 #include "execute/run.h"
 #include "execute/wait.h"
 #include "schedule/problem.h"
@@ -31,7 +31,7 @@
 
 namespace fanlight {
 
-class Group {
+class Group : public Planner {
 public:
     // `single_copy`: whether every member may read and write every other's memory
     // (process_vm_readv, process_vm_writev);
@@ -51,26 +51,6 @@ public:
     // The bytes of shared memory that a group of this size needs; the same on all members.
     static std::size_t segment_bytes(int size, SharedLanes::Room = SharedLanes::Room::many);
 
-    int rank() const { return rank_; }
-    int size() const { return size_; }
-    bool single_copy() const { return single_copy_; }
-    bool oversubscribed() const { return waiter_.oversubscribed(); }
-
-    // The schedule of this problem by this algorithm, bound to this group.  The caller keeps
-    // it (it may keep many, for the calls that come again) but not longer than the group.
-    // Quick enough to be made for a single call (about a microsecond for a few ranks).
-    // Throws std::invalid_argument where a restriction of the algorithm or the room for
-    // staging forbids the problem; on all members alike.
-    // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
-    // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
-    Plan plan(const Algorithm&, const Problem&, const Reach& reach = {}) const;
-    // The same, in the memory of a plan that is no longer needed.
-    void plan(const Algorithm&, const Problem&, Plan&, const Reach& reach = {}) const;
-    // By which those of other nodes are reached; before the first such plan.
-    void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
-    // Whether its operations have messages, so that only who may call MPI advances them.
-    bool has_messages() const { return remote_ != nullptr; }
-
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);
@@ -78,27 +58,8 @@ public:
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
 
-    // One operation, whatever the lengths that this rank does not know, so that there is nothing to
-    // agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which of both, and how long the pieces are, follows from the most
-    // blocks that a rank has for others, or from them.
-    //
-    // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
-    bool plans_whole(const Algorithm&, const Reach& = {}) const;
-    void plan_whole(const Algorithm&, const Problem&, Plan&, const Reach& = {}) const;
-    // Where lengths travel first: what follows, when they are here (Plan::Lengths).
-    void bind_blocks(const Plan&) const;
-    // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
-    // alltoallv), for far less than a new one costs; false: make a new one.
-    bool relength(const Problem&, Plan&) const;
-    // By a plan that is kept for the next call.
+    // gatherv, scatterv, alltoallv, by a plan that is kept for the next call.
     void run_whole(const Algorithm&, const Problem&, const void* input, void* output, const Reach& = {});
-    // A neighborhood's, whose rank knows its own edges alone.  False as above.
-    struct Most {               // of the rank that has the most, in and out counted apart
-        std::size_t edges = 0;
-        std::size_t peers = 0;  // to whom they lead
-    };
-    bool plans_neighbors(const Algorithm&, Most, const Reach& = {}) const;
-    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&, const Reach& = {}) const;
 
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.
@@ -133,32 +94,6 @@ public:
     std::uint64_t operations() const { return sequence_; }
 
 private:
-    // How all ranks alike cut a problem into pieces.
-    struct Cut {
-        std::size_t bytes;
-        bool wide;  // BoundSchedule::wide
-    };
-    Cut cut(const Algorithm&, const Problem&, BindOptions) const;
-    std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
-    std::size_t room_for_scratch() const {
-        return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
-    }
-    void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
-    void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
-    void plan_lengths(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
-    static void tell_lengths(const Problem&, Plan::Lengths&);
-    // Who shares the staging where lengths are not known.
-    struct Share {
-        Most most;
-        bool wide = false, at_reader = false;
-        std::size_t writers = 1;  // that stage at one reader; of two the first is the root
-    };
-    Share share(const Algorithm&, const Reach&) const;
-    static std::size_t longest_piece(const Share&, const SharedLanes&);
-    bool plans_blindly(const Algorithm&, const Share&, const Reach&) const;
-    bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
-    std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
-    void plan_blindly(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
     void write_down(std::uint64_t taken, std::uint64_t called);
@@ -206,13 +141,7 @@ private:
         if (known < sequence) known = sequence;
     }
 
-    int rank_, size_;
-    bool single_copy_;
-    std::span<std::byte> mapped_scratch_;
-    SharedLanes lanes_;
-    std::shared_ptr<RemoteTransport> remote_;
     Waiter waiter_;
-    BindOptions options_;
     std::uint64_t sequence_ = 0;             // operations that were started
     static constexpr std::uint64_t nothing = UINT64_MAX;
     std::uint64_t doing_ = nothing;          // before the last of them, which this member waits for in place

@@ -113,6 +113,7 @@ public:
     std::vector<Part> parts;
     // So many pieces are under way at one time: while one's messages are, another one moves on in its node.
     std::size_t in_flight = 1;
+    bool whole = false;  // a single piece, whose lengths do not travel first
     // One piece, of which the others have what they need before this member waits for anything:
     // once it has begun nobody needs this member until the next operation.
     bool tells_first = false;

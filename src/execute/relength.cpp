@@ -2,7 +2,8 @@
 // particles) would else pay for a new plan what several short operations take.
 #include <algorithm>
 
-#include "execute/group.h"
+#include "execute/called.h"
+#include "execute/planner.h"
 
 namespace fanlight {
 
@@ -36,7 +37,7 @@ Move move_of(const Problem& p, const BoundStep& s) {
 
 // Each block goes by one step from its owner to who wants it: nothing but lengths and places depends
 // on the lengths, as long as none is copied once or cut.
-bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
+bool Planner::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
     for (const BoundStep& s : schedule.steps) {
         const auto [sends, takes, out, in] = move_of(p, s);
         const bool copies = s.kind == BoundKind::copy;
@@ -63,7 +64,7 @@ bool Group::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) 
            count(BoundKind::offer) <= 1 && count(BoundKind::copy) == (rooted && !is_root ? 0 : 1);
 }
 
-bool Group::relength(const Problem& p, Plan& plan) const {
+bool Planner::relength(const Problem& p, Plan& plan) const {
     if (plan.lengths) {
         tell_lengths(p, *plan.lengths);
         return true;

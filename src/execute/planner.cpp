@@ -1,4 +1,5 @@
-// How a group cuts a problem into pieces, and its plans.
+#include "execute/planner.h"
+
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -6,7 +7,7 @@
 #include "algorithms/blocks.h"
 #include "algorithms/lengths.h"
 #include "config/config.h"
-#include "execute/group.h"
+#include "execute/called.h"
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
 #include "schedule/builder.h"
@@ -42,10 +43,6 @@ std::size_t staging_bound(const Problem& p) {
     return (total_bytes(p) + 64 * size) * (p.operation == Operation::bcast ? std::max(size, rounds + 2) : rounds + 2);
 }
 
-}  // namespace
-
-namespace {
-
 Needs bound_of(const Bounds& b, const BindOptions& options) {
     const std::size_t staged = b.written_below(options.single_copy ? options.single_copy_from : SIZE_MAX);
     return {.staged = staged, .longest = staged, .long_puts = b.puts_in_round, .offers = b.offers};
@@ -59,10 +56,16 @@ void raise(Needs& to, const Needs& other) {
 
 }  // namespace
 
+Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedLanes::Room room, std::span<std::byte> scratch)
+    : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), lanes_(base, size, room) {
+    options_.single_copy = single_copy_;
+    options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
+}
+
 static_assert(most_offers == SharedLanes::offers_per_operation);
 
 // What it returns is the same on all ranks: it depends on all of them.
-Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
+Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
     const std::size_t length = length_of(problem);
     const Reach& reach = options.reach;
     if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
@@ -144,7 +147,7 @@ Group::Cut Group::cut(const Algorithm& algorithm, const Problem& problem, BindOp
 }
 
 // Messages may be of any length; windows have room for so much.
-std::size_t Group::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
+std::size_t Planner::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
     const std::size_t length = length_of(problem);
     const RemoteRoom room = remote_->room();
     if (room.bytes == 0 || length == 0) return length;
@@ -173,7 +176,7 @@ void name(Plan& plan, const Algorithm& algorithm, const Problem& problem, const 
 
 }  // namespace
 
-void Group::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint64_t called, const BindOptions& options, BoundSchedule& bound) const {
+void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint64_t called, const BindOptions& options, BoundSchedule& bound) const {
     Schedule schedule = algorithm.schedule(p);
     if (options.reach.nodes) {
         const Exchange messages = exchange(algorithm, p, options.reach);
@@ -184,12 +187,12 @@ void Group::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint64
     Builder::recycle(std::move(schedule));
 }
 
-void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
+void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
     const Reach& reach = options.reach;
     plan.lengths = nullptr;
     name(plan, algorithm, problem, reach);
     plan.piece_bytes = cut.bytes;
-    const bool whole = length_of(problem) <= cut.bytes;
+    const bool whole = plan.whole = length_of(problem) <= cut.bytes;
     const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
     plan.parts.resize(pieces.size());
     constexpr std::size_t most_in_flight = 16;
@@ -214,7 +217,7 @@ void Group::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut 
     if (plan.relengths_to) plan.moves = first.steps;
 }
 
-std::size_t Group::relengths_to(const Problem& p, const Plan& plan, const BindOptions& options) const {
+std::size_t Planner::relengths_to(const Problem& p, const Plan& plan, const BindOptions& options) const {
     const bool can_be = p.operation == Operation::allgatherv || p.operation == Operation::gatherv ||
                         p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
     if (!can_be || !moves_blocks_whole(p, plan.parts.front().schedule)) return 0;
@@ -225,7 +228,7 @@ std::size_t Group::relengths_to(const Problem& p, const Plan& plan, const BindOp
     return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
 }
 
-void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
+void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
     BindOptions options = options_;
@@ -234,7 +237,7 @@ void Group::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan,
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
-Plan Group::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
+Plan Planner::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
     Plan result;
     plan(algorithm, problem, result, reach);
     return result;
@@ -247,19 +250,19 @@ std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
 }  // namespace
 
 // Each peer has as many slots in the staging as cells.
-std::size_t Group::longest_piece(const Share& share, const SharedLanes& lanes) {
+std::size_t Planner::longest_piece(const Share& share, const SharedLanes& lanes) {
     const std::size_t room = lanes.staging_bytes() * (share.wide ? lanes.areas() : 1);
     return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes.depth()));
 }
 
 // Alike on all nodes: the largest has the least room for each rank.
-bool Group::plans_blindly(const Algorithm& algorithm, const Share& share, const Reach& reach) const {
+bool Planner::plans_blindly(const Algorithm& algorithm, const Share& share, const Reach& reach) const {
     constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
     return algorithm.piecewise && longest_piece(share, reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
 }
 
-void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
+void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_;
     options.reach = reach;
@@ -283,18 +286,18 @@ void Group::plan_blindly(const Algorithm& algorithm, const Problem& problem, con
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
-bool Group::plans_neighbors(const Algorithm& algorithm, Most most, const Reach& reach) const {
+bool Planner::plans_neighbors(const Algorithm& algorithm, Most most, const Reach& reach) const {
     return (!reach.nodes || most.edges <= RemoteTransport::most_messages) && plans_blindly(algorithm, {most}, reach);
 }
 
-void Group::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan, const Reach& reach) const {
+void Planner::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan, const Reach& reach) const {
     plan_blindly(algorithm, problem, {most}, reach, plan);
 }
 
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
 // go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
 // a rank puts to its representative, or is put to by it, and to the root, or by it.
-Group::Share Group::share(const Algorithm& algorithm, const Reach& reach) const {
+Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach) const {
     const bool exchange = algorithm.operation == Operation::alltoallv, at_reader = algorithm.operation == Operation::scatterv;
     const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
@@ -303,14 +306,14 @@ Group::Share Group::share(const Algorithm& algorithm, const Reach& reach) const 
     return {{at_reader ? ways * ways : peers, peers}, exchange && near > 2, at_reader, ways};
 }
 
-bool Group::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm, reach), reach); }
+bool Planner::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm, reach), reach); }
 
-void Group::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
+void Planner::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
     plan_blindly(algorithm, problem, share(algorithm, reach), reach, plan);
 }
 
 // Two operations, of which the second has its steps when the first is over.
-void Group::plan_lengths(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
+void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
     Plan made;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
@@ -332,7 +335,7 @@ void Group::plan_lengths(const Algorithm& algorithm, const Problem& problem, con
     plan = std::move(made);
 }
 
-void Group::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
+void Planner::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
     lengths.told.clear();
     for (const int r : lengths.places) {
         const bool is_own = r == p.rank, is_known = is_own || p.rank == p.root;
@@ -346,7 +349,7 @@ void Group::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
     }
 }
 
-void Group::bind_blocks(const Plan& plan) const {
+void Planner::bind_blocks(const Plan& plan) const {
     Plan::Lengths& lengths = *plan.lengths;
     for (const auto& [place, rank] : lengths.awaited) {
         std::size_t& known = lengths.problem.blocks[static_cast<std::size_t>(rank)].bytes;

@@ -1,0 +1,104 @@
+// How a group runs a problem: the algorithm's schedule, cut into pieces that find room and bound to the group's
+// cells, staging and messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "algorithms/registry.h"
+#include "execute/plan.h"
+#include "schedule/problem.h"
+#include "transport/remote.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+class Planner {
+public:
+    int rank() const { return rank_; }
+    int size() const { return size_; }
+    bool single_copy() const { return single_copy_; }
+    bool oversubscribed() const { return oversubscribed_; }
+
+    // The schedule of this problem by this algorithm, bound to this group.  The caller keeps
+    // it (it may keep many, for the calls that come again) but not longer than the group.
+    // Quick enough to be made for a single call (about a microsecond for a few ranks).
+    // Throws std::invalid_argument where a restriction of the algorithm or the room for
+    // staging forbids the problem; on all members alike.
+    // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
+    // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
+    Plan plan(const Algorithm&, const Problem&, const Reach& reach = {}) const;
+    // The same, in the memory of a plan that is no longer needed.
+    void plan(const Algorithm&, const Problem&, Plan&, const Reach& reach = {}) const;
+    // By which the ranks of other nodes are reached; before the first such plan.
+    void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
+    // Whether its operations have messages, so that only who may call MPI advances them.
+    bool has_messages() const { return remote_ != nullptr; }
+
+    // One operation, whatever the lengths that this rank does not know, so that there is nothing to
+    // agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which of both,
+    // and how long the pieces are, follows from the most blocks that a rank has for others, or from them.
+    //
+    // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
+    bool plans_whole(const Algorithm&, const Reach& = {}) const;
+    void plan_whole(const Algorithm&, const Problem&, Plan&, const Reach& = {}) const;
+    // Where lengths travel first: what follows, when they are here (Plan::Lengths).
+    void bind_blocks(const Plan&) const;
+    // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
+    // alltoallv), for far less than a new one costs; false: make a new one.
+    bool relength(const Problem&, Plan&) const;
+    // A neighborhood's, whose rank knows its own edges alone.  False as above.
+    struct Most {               // of the rank that has the most, in and out counted apart
+        std::size_t edges = 0;
+        std::size_t peers = 0;  // to whom they lead
+    };
+    bool plans_neighbors(const Algorithm&, Most, const Reach& = {}) const;
+    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&, const Reach& = {}) const;
+
+protected:
+    // `scratch`: mapped by all, in equal parts for each member; `base`: where the group's segment is.
+    Planner(std::byte* base, int rank, int size, bool single_copy, SharedLanes::Room, std::span<std::byte> scratch);
+    ~Planner() = default;
+
+    std::size_t room_for_scratch() const {
+        return mapped_scratch_.empty() ? SIZE_MAX : mapped_scratch_.size() / static_cast<std::size_t>(size_);
+    }
+
+    const int rank_, size_;
+    const bool single_copy_;
+    bool oversubscribed_ = false;
+    const std::span<std::byte> mapped_scratch_;
+    const SharedLanes lanes_;
+    std::shared_ptr<RemoteTransport> remote_;
+
+private:
+    // How all ranks alike cut a problem into pieces.
+    struct Cut {
+        std::size_t bytes;
+        bool wide;  // BoundSchedule::wide
+    };
+    Cut cut(const Algorithm&, const Problem&, BindOptions) const;
+    std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
+    void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
+    void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
+    void plan_lengths(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
+    static void tell_lengths(const Problem&, Plan::Lengths&);
+    // Who shares the staging where lengths are not known.
+    struct Share {
+        Most most;
+        bool wide = false, at_reader = false;
+        std::size_t writers = 1;  // that stage at one reader; of two the first is the root
+    };
+    Share share(const Algorithm&, const Reach&) const;
+    static std::size_t longest_piece(const Share&, const SharedLanes&);
+    bool plans_blindly(const Algorithm&, const Share&, const Reach&) const;
+    bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
+    std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
+    void plan_blindly(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
+
+    BindOptions options_;
+};
+
+}  // namespace fanlight
