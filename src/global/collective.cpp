@@ -90,9 +90,9 @@ fanlight_code run(Problem problem, const Range& to, const Range& from, const Com
 }
 
 // A reduction's operator, for these elements.
-class Operator {
+class TypedOperator {
 public:
-    Operator(fanlight_type type, fanlight_operator op) : op_(op) {
+    TypedOperator(fanlight_type type, fanlight_operator op) : op_(op) {
         constexpr Number numbers[] = {Number::int8,   Number::uint8,  Number::int16,   Number::uint16,  Number::int32, Number::uint32,
                                       Number::int64,  Number::uint64, Number::float32, Number::float64, Number::none};
         constexpr Arithmetic operators[] = {Arithmetic::min,         Arithmetic::max,    Arithmetic::sum,
@@ -102,7 +102,7 @@ public:
         static_assert(std::size(numbers) == FANLIGHT_LONG_DOUBLE + 1 && std::size(operators) == FANLIGHT_LXOR + 1);
         combiner_ = {type == FANLIGHT_LONG_DOUBLE ? long_doubles : arithmetic(operators[op], numbers[type]), &op_};
     }
-    Operator(const Operator&) = delete;
+    TypedOperator(const TypedOperator&) = delete;
     const Combiner& combiner() const { return combiner_; }
     void operator()(const void* left, const void* right, void* into, std::size_t bytes) const {
         combiner_.apply(left, right, into, bytes, combiner_.context);
@@ -120,7 +120,7 @@ private:
 };
 
 // These bytes of all units' vectors, combined into this unit's own, which is one of them.
-void reduce_in_place(const Range& range, std::size_t first, std::size_t bytes, const Operator& combine) {
+void reduce_in_place(const Range& range, std::size_t first, std::size_t bytes, const TypedOperator& combine) {
     alignas(64) std::byte sum[4096];
     for (std::size_t i = first; i < first + bytes; i += sizeof sum) {
         const std::size_t n = std::min(sizeof sum, first + bytes - i);
@@ -209,7 +209,7 @@ fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from,
     if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
     if (bad_root(team, root)) return no_root(team, root);
-    const Operator combine(type, op);
+    const TypedOperator combine(type, op);
     const bool in_place = target.own() == source.own();
     if (in_place && target.direct()) {
         if (const fanlight_code error = barrier(team)) return error;
@@ -229,7 +229,7 @@ fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer fr
     std::size_t bytes;
     if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
-    const Operator combine(type, op);
+    const TypedOperator combine(type, op);
     const bool in_place = target.own() == source.own();
     if (!in_place || !target.direct())
         return run(problem_of(Operation::allreduce, bytes, types[type].bytes), target, source, &combine.combiner(), count,
