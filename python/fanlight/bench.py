@@ -61,8 +61,7 @@ def bench(
                               help="A paper's own comparison beside what the paper reports: " + ", ".join(PAPERS) +
                               "; its operations, numbers of ranks, sizes and mode, unless others are named."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
-    passthrough: bool = typer.Option(False, "--passthrough",
-                                     help="Only what the preload costs on a call that it passes on."),
+    passthrough: bool = typer.Option(False, "--passthrough", help="Only what the preload costs on a call that it passes on."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
                                     "default: of 8 bytes."),
     progress: bool = typer.Option(False, "--progress", help="Only how soon the MPI library's one-sided operations and long "
@@ -70,8 +69,7 @@ def bench(
     overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce computation hides that "
                                  "calls MPI_Test every 50 us; default: of 1 MiB."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
-    self_check: bool = typer.Option(False, "--self-check",
-                                    help="Without the preload both sides are the same: all ratios must be 1."),
+    self_check: bool = typer.Option(False, "--self-check", help="Without the preload: all ratios must be 1."),
     bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
     programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER",
                                             help="Where the fanlight-bench-<mpi> lie; default: the build folder; "
@@ -89,15 +87,13 @@ def bench(
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
-    only = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
-            "--progress": progress, "--overlap": overlap}
-    given = only | {"--hosts": hosts, "--operation": operation, "--sizes": sizes, "--plot": plot, "--mode": mode != "loop",
-                    "--native-only": native_only, "--self-check": self_check}
-    for name in (name for name, on in only.items() if on):
+    given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
+             "--progress": progress, "--overlap": overlap, "--hosts": hosts, "--operation": operation, "--sizes": sizes,
+             "--plot": plot, "--mode": mode != "loop", "--native-only": native_only, "--self-check": self_check}
+    for name in (name for name in _GO_WITH if given[name]):
         others = [other for other, on in given.items() if on and other != name and other not in _GO_WITH[name]]
         _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
-    _check(re.fullmatch(r"|[1-9]\d*(\+[1-9]\d*)*", hosts), f"--hosts {hosts}: no number of hosts",
-           "For instance --hosts 2, or --hosts 1+2+3 for as many ranks on each.")
+    _check(re.fullmatch(r"|[1-9]\d*(\+[1-9]\d*)*", hosts), f"--hosts {hosts}: no number of hosts", "For instance 2, or 1+2+3.")
     each = [int(n) for n in hosts.split("+")] if "+" in hosts else []
     _check(not (each and ranks), "--hosts says how many ranks there are", "Leave -n out.")
     _check(hosts or not rate, "--rate is of the links between --hosts", "Say how many hosts.")
@@ -118,8 +114,7 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg],
-                hosts)
+                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
@@ -176,7 +171,7 @@ class Plan:
         from . import bench_run
 
         if self.hosts:
-            return bench_run.between_hosts(self.contenders, self.cores, self.hosts)
+            return bench_run.between_hosts(self.contenders, self.cores, self.hosts, ranks)
         return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
 
     def order(self) -> list[str]:

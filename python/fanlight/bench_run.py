@@ -204,9 +204,11 @@ def with_settings(contenders: list[Contender], ranks: int, cores: int, settings:
     return ready
 
 
-def between_hosts(contenders: list[Contender], cores: int, hosts: str) -> list[Contender]:
-    """The hosts share this machine's cores, which Fanlight cannot see."""
+def between_hosts(contenders: list[Contender], cores: int, hosts: str, ranks: int) -> list[Contender]:
+    """The hosts share this machine's cores, which Fanlight cannot see: a rank that is alone on its host would spin."""
     share = {"FANLIGHT_CORES": str(max(cores // (hosts.count("+") + 1 if "+" in hosts else int(hosts)), 1))}
+    if ranks > cores:
+        share["FANLIGHT_WAIT"] = "yield"
     return [Contender(c.key, c.label, c.mpi, c.program, BETWEEN_HOSTS[c.key] | share) for c in contenders]
 
 
