@@ -61,9 +61,10 @@ const Algorithm& telling(Schedule (*schedule)(const Problem&)) {
 }  // namespace
 
 const Algorithm* lengths_first(const Algorithm& a) {
-    if (!a.levels || !a.piecewise) return nullptr;
     static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down);
-    return a.operation == Operation::gatherv ? &up : &down;
+    if (!a.levels) return nullptr;
+    if (a.operation == Operation::gatherv) return &up;
+    return a.operation == Operation::scatterv ? &down : nullptr;
 }
 
 Problem lengths_of(const Problem& whole) {

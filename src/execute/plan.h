@@ -98,7 +98,7 @@ Needs needs_of(const Schedule&, int rank, const SharedLanes&, const BindOptions&
 void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedLanes&, const BindOptions&,
           BoundSchedule& bound, const Exchange* exchange = nullptr);
 
-// A plan belongs to the group that made it (Group::plan) and must not outlive it.
+// A plan belongs to the group that made it (Planner::plan) and must not outlive it.
 class Plan {
 public:
     const Algorithm* algorithm = nullptr;
@@ -119,12 +119,12 @@ public:
     bool tells_first = false;
     // And that is one offer, of input that its cell holds.
     bool offers_alone = false;
-    // Blocks of other lengths, none longer than this, need no new plan (Group::relength), but these
+    // Blocks of other lengths, none longer than this, need no new plan (Planner::relength), but these
     // steps with lengths of their own; 0: they do.
     std::size_t relengths_to = 0;
     std::vector<BoundStep> moves;
     // Where lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound
-    // when they are here (Group::bind_blocks).
+    // when they are here (Planner::bind_blocks).
     struct Lengths {
         Problem problem;                         // with the lengths that this rank knows
         BindOptions options;
