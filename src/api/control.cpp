@@ -64,10 +64,10 @@ void check_restrictions(const Selector& chosen, const Communicator& c) {
 std::string answer(const Communicator& c, Operation operation, std::size_t bytes) {
     const auto native = [](const std::string& why) { return "native: " + why; };
     if (!c.serving()) return native(to_string(c.reason()));
-    Kind kind{.operation = operation, .bytes = bytes};
+    Problem problem{.operation = operation, .bytes = bytes};
     if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
-        kind.blocks.assign(static_cast<std::size_t>(c.size()), bytes);
-    const Choice choice = c.serving()->choice(kind);
+        problem.blocks.assign(static_cast<std::size_t>(c.size()), {0, bytes});
+    const Choice choice = c.serving()->choice(problem);
     return choice.algorithm ? std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule)
                             : native(std::string(choice.rule));
 }

@@ -73,7 +73,13 @@ void unpack_records(const std::byte* records, std::size_t record, const std::vec
 int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elements& own, const Received& to, MPI_Comm comm) {
     const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
     if (s && can_pack(total)) {
-        const Decision& d = s->decide(lengths);
+        Problem& p = s->problem(Operation::allgatherv);
+        std::size_t place = 0;
+        for (const std::size_t bytes : lengths) {
+            p.blocks.push_back({place, bytes});
+            place += bytes;
+        }
+        const Decision& d = s->decide(p);
         if (d.algorithm) {
             std::byte* const output = to.datatype->packed ? static_cast<std::byte*>(to.memory) : s->workspace.get(Workspace::output, total);
             s->run(d, own.bytes() ? packed_input(own, s->workspace) : nullptr, output, nullptr);
@@ -135,8 +141,9 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
     try {
         Serving* const s = call.serving();
         const std::size_t record = s ? s->record.bytes() : length_bytes;
-        const Decision* const d = s ? &s->decide({.operation = Operation::allgather, .bytes = record}) : nullptr;
-        const int error = serve(s, d, record, own, to, comm);
+        // Held: one of what does not fit the records may follow.
+        const auto d = s ? s->decide({.operation = Operation::allgather, .bytes = record}).shared_from_this() : nullptr;
+        const int error = serve(s, d.get(), record, own, to, comm);
         if (d && d->algorithm) return call.served(*d), error;
         if (d) call.pass(d->reason);
         return call.passed(error, [&] { return own.bytes(); });

@@ -14,10 +14,9 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
     Serving* s = call.serving();
     if (!s) return nullptr;
-    const Decision& d = s->decide_blindly(Operation::alltoallv);
-    if (!d.algorithm) return call.pass(d.reason);
+    const Decision& chosen = s->decide(Operation::alltoallv, 0);
+    if (!chosen.algorithm) return call.pass(chosen.reason);
     static thread_local Blocks from, to;  // so that a call allocates nothing
-    static thread_local Problem problem;
     const bool in_place = send == MPI_IN_PLACE;
     const auto own = static_cast<std::size_t>(s->rank);
     if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s->size, to, is_nobody)) return call.pass(Reason::arguments);
@@ -26,10 +25,7 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
         return call.pass(Reason::arguments);
 
     const Trim trim{s->workspace};
-    problem.operation = Operation::alltoallv;
-    problem.rank = s->rank;
-    problem.size = s->size;
-    problem.parameters = d.parameters;
+    Problem& problem = s->problem(Operation::alltoallv);
     const bool direct = all_packed(to);
     std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, call.workspace(*s), Workspace::output);
     const Blocks& sent = in_place ? to : from;
@@ -41,15 +37,16 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
         pack_all(sent, problem.sends, packed);
         input = packed;
     }
+    const Decision& d = call.planned(*s, chosen, problem);
     if (direct) {
-        call.run_whole(*s, d, problem, input, output, [] {});
+        call.run(*s, d, input, output, nullptr);
     } else if (call.starts()) {
         Blocks kept = to;
         for (Elements& e : kept)
             if (e.datatype) e.datatype = call.kept(e.datatype);
-        call.run_whole(*s, d, problem, input, output, [=, places = problem.blocks] { unpack_all(kept, places, output); });
+        call.run(*s, d, input, output, nullptr, [=, places = problem.blocks] { unpack_all(kept, places, output); });
     } else {
-        s->run_whole(d, problem, input, output);
+        s->run(d, input, output, nullptr);
         unpack_all(to, problem.blocks, output);
     }
     return &d;

@@ -8,7 +8,10 @@ const Decision* barrier(Call& call) {
     Serving* s = call.serving();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::barrier);
-    if (!last.decision) last.decision = &s->decide({.operation = Operation::barrier});
+    if (!last.decision) {
+        const Decision& d = s->decide({.operation = Operation::barrier});
+        last.decision = &d;
+    }
     const Decision& d = *last.decision;
     if (!d.algorithm) return call.pass(d.reason);
     call.run(*s, d, nullptr, nullptr, nullptr);

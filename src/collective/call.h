@@ -97,30 +97,20 @@ public:
     void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner, Finish&& finish) {
         if (begun_) [[unlikely]] {
             begun_->finish = std::forward<Finish>(finish);
-            return begin(d.plan, input, output, combiner);
+            return begin(d, input, output, combiner);
         }
         s.run(d, input, output, combiner);
         finish();
     }
     void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
-        if (begun_) [[unlikely]] return begin(d.plan, input, output, combiner);
+        if (begun_) [[unlikely]] return begin(d, input, output, combiner);
         s.run(d, input, output, combiner);
     }
 
-    // gatherv, scatterv, alltoallv, whose lengths not all ranks know: only the operation that is
-    // started has their plan.
-    template <class Finish>
-    void run_whole(Serving& s, const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
-        if (begun_) return start(d, problem, input, output, std::forward<Finish>(finish));
-        s.run_whole(d, problem, input, output);
-        finish();
-    }
-    // The same by a plan of this call's own, which lives as long as it is under way.
-    Plan& own_plan() { return begun_->own_plan; }
-    template <class Finish>
-    void run(Serving&, const Plan& plan, const void* input, void* output, Finish&& finish) {
-        begun_->finish = std::forward<Finish>(finish);
-        begin(plan, input, output, nullptr);
+    // Serving::planned; a persistent one that is started again has its plan.
+    const Decision& planned(Serving& s, const Decision& d, Problem& problem) {
+        if (begun_ && begun_->decision && is_same_call(begun_->decision->problem, problem)) return *begun_->decision;
+        return s.planned(d, problem);
     }
 
     // For the MPI library, because ...
@@ -149,16 +139,9 @@ private:
         return targets ? n.targets : n.sources;
     }
     Serving* starting();
-    void begin(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-        begun_->begin(plan, input, output, combiner, request_);
+    void begin(const Decision& d, const void* input, void* output, const Combiner* combiner) {
+        begun_->begin(d, input, output, combiner, request_);
         begun_ = nullptr;
-    }
-    template <class Finish>
-    void start(const Decision& d, const Problem& problem, const void* input, void* output, Finish&& finish) {
-        Plan& plan = begun_->own_plan;
-        if (!plan.algorithm) begun_->serving->plan_whole(d, problem, plan);
-        begun_->finish = std::forward<Finish>(finish);
-        begin(plan, input, output, nullptr);
     }
     static Reason why_unknown() {
         if (communicators::open.load(std::memory_order_relaxed)) return Reason::few_calls;

@@ -21,7 +21,7 @@ struct Neighborhood {
         int sent, taken;  // places in the buffers of the one and, of edges to this rank, the other
     };
     std::vector<Edge> edges;
-    Planner::Most most;
+    MostNeighbors most;
     bool several_edges = false;     // between the same two ranks, somewhere
 
     // To be called by all ranks together.  Null where the communicator has no topology.

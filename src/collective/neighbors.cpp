@@ -21,7 +21,6 @@ struct Side {
 };
 struct Sides {
     Side from, to;
-    Problem problem;
 };
 
 // What is not there, since a neighbour is not, MPI does not look at.
@@ -89,7 +88,6 @@ void use_copies(Side& side, Workspace& workspace, Workspace::Use use) {
 
 // False where a rank's block for itself has two lengths.
 bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side& from, const Side& to, Problem& problem) {
-    problem.edges.clear();
     for (const Neighborhood::Edge& e : n.edges) {
         Edge edge{.from = e.from, .to = e.to};
         const Block* const sent = e.from == rank ? &from.places[static_cast<std::size_t>(e.sent)] : nullptr;
@@ -116,7 +114,7 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
 #endif
     Reason reason = Reason::arguments;
     if (s->neighborhood) {
-        const Decision& d = s->decide_blindly(operation);
+        const Decision& d = s->decide(operation, 0);
         if (d.algorithm) return s->neighborhood.get();
         reason = d.reason;
     }
@@ -124,40 +122,27 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
     return nullptr;
 }
 
-// A plan that is in use must not give way to others: each has its own.
-void start(Call& call, Serving& s, const Decision& d, Sides& sides) {
-    auto& [from, to, problem] = sides;
-    Plan& plan = call.own_plan();
-    if (!plan.algorithm) s.plan_neighbors(d, problem, plan);
-    if (to.packed) return call.run(s, plan, from.bytes, to.bytes, [] {});
-    for (Elements& e : to.blocks)
-        if (e.datatype) e.datatype = call.kept(e.datatype);
-    call.run(s, plan, from.bytes, to.bytes, [to = to] { unpack_all(to.blocks, to.places, to.bytes); });
-}
-
 const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
     const Neighborhood& n = *s.neighborhood;
-    const Decision& d = s.decide_blindly(operation);
-
-    auto& [from, to, problem] = sides;
+    auto& [from, to] = sides;
     const Trim trim{s.workspace};
     use_copies(from, call.workspace(s), Workspace::input);
     use_copies(to, call.workspace(s), Workspace::output);
-    problem.operation = operation;
-    problem.rank = s.rank;
-    problem.size = s.size;
-    problem.parameters = d.parameters;
-    problem.topology = d.across ? s.topology() : Topology{};
+    Problem& problem = s.problem(operation);
     if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
-    if (call.starts()) {
-        start(call, s, d, sides);
-        return &d;
+    const Decision& d = call.planned(s, s.decide(operation, 0), problem);
+    s.last(operation) = {.decision = &d, .root = 0};
+    if (to.packed) {
+        call.run(s, d, from.bytes, to.bytes, nullptr);
+    } else if (call.starts()) {
+        for (Elements& e : to.blocks)
+            if (e.datatype) e.datatype = call.kept(e.datatype);
+        call.run(s, d, from.bytes, to.bytes, nullptr, [to = to] { unpack_all(to.blocks, to.places, to.bytes); });
+    } else {
+        s.run(d, from.bytes, to.bytes, nullptr);
+        unpack_all(to.blocks, to.places, to.bytes);
     }
-    const Plan& plan = s.neighbor_plan(d, problem);
-    s.last(operation) = {.decision = &d, .root = 0, .plan = &plan};
-    s.group_of(d).run(plan, from.bytes, to.bytes, nullptr);
-    if (!to.packed) unpack_all(to.blocks, to.places, to.bytes);
     return &d;
 }
 
@@ -178,7 +163,7 @@ void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Dataty
     const auto plain = [](const Side& side) {
         return std::all_of(side.blocks.begin(), side.blocks.end(), [](const Elements& e) { return !e.datatype || (e.datatype->named() && e.datatype->packed); });
     };
-    if (!last.plan || !plain(from) || !plain(to)) return;  // those that are started have plans of their own
+    if (!plain(from) || !plain(to)) return;
     last.count = send_count;
     last.datatype = send_type;
     last.other_count = receive_count;
@@ -194,10 +179,10 @@ const Decision* regular(Call& call, Operation operation, const void* send, MPI_C
     if (!n) return nullptr;
     LastCall& last = s->last(operation);
     if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
-        s->group_of(*last.decision).run(*last.plan, send, receive, nullptr);
+        call.run(*s, *last.decision, send, receive, nullptr);
         return last.decision;
     }
-    auto& [from, to, problem] = sides();
+    auto& [from, to] = sides();
     if (!send_as(n->targets, from) || !blocks_of(n->sources, receive, receive_count, receive_type, to))
         return call.pass(Reason::arguments);
     const Decision* const d = run(call, *s, operation, sides());
@@ -225,7 +210,7 @@ const Decision* neighbor_allgatherv(Call& call, const void* send, MPI_Count send
     Serving* const s = call.serving();
     const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_allgather);
     if (!n) return nullptr;
-    auto& [from, to, problem] = sides();
+    auto& [from, to] = sides();
     if (!own_block_of(n->targets, send, send_count, send_type, from) ||
         !blocks_of(n->sources, receive, receive_counts, displacements, OneForAll{receive_type}, to))
         return call.pass(Reason::arguments);
@@ -240,7 +225,7 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     Serving* const s = call.serving();
     const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_alltoallv);
     if (!n) return nullptr;
-    auto& [from, to, problem] = sides();
+    auto& [from, to] = sides();
     if (!blocks_of(n->targets, send, send_counts, send_displacements, send_types, from) ||
         !blocks_of(n->sources, receive, receive_counts, receive_displacements, receive_types, to))
         return call.pass(Reason::arguments);

@@ -177,9 +177,10 @@ bool persistent_freed(MPI_Request request) {
 
 }  // namespace requests
 
-void Persistent::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+void Persistent::begin(const Decision& d, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+    decision = d.shared_from_this();
     if (handle) {
-        reserve(plan);
+        reserve(d.plan);
         as_it_lies_ = !workspace.used();
         if (as_it_lies_) finish = nullptr;
         requests::Table& t = requests::table();
@@ -197,7 +198,6 @@ void Persistent::begin(const Plan& plan, const void* input, void* output, const 
         ++requests::persistent;
         *handle = request;
     }
-    plan_ = &plan;
     input_ = input;
     output_ = output;
     reduces_ = combiner != nullptr;
@@ -213,7 +213,7 @@ Persistent::~Persistent() {
 void Persistent::start() {
     if (!as_it_lies_) [[unlikely]] repack();
     active_ = true;
-    if (group_.begin(*this, *plan_, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
+    if (group_.begin(*this, decision->plan, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
         apart_ = true;
         requests::count_apart(1);
         // A rank whose waits are never long must let the MPI library progress nevertheless.

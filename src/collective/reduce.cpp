@@ -196,10 +196,12 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     if (!find_reduction(op, handle, r)) return call.pass(Reason::operation);
     if (rounds_elsewhere(r)) return call.pass(Reason::rounding);
     const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
-    std::vector<std::size_t> blocks;
+    Problem& p = s->problem(Operation::reduce_scatter);
+    std::size_t place = 0;
     MPI_Count total = 0;
     for (std::size_t i = 0; i < size; ++i) {
-        blocks.push_back(buffers.bytes(counts[i]));
+        p.blocks.push_back({place, buffers.bytes(counts[i])});
+        place += p.blocks.back().bytes;
         total += counts[i];
     }
     const MPI_Count count = counts[s->rank];
@@ -213,8 +215,9 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     if (!in_place && total > 0 && address_missing(send, r)) return call.pass(Reason::arguments);
     if (call.starts() && !r.apply) return call.pass(Reason::own_thread);
     if (!can_pack(buffers.bytes(total))) return call.pass(Reason::too_large);
-    const Decision& d = s->decide({.operation = Operation::reduce_scatter, .element = r.element, .commutative = r.commutative,
-                                   .blocks = std::move(blocks)});
+    p.element = r.element;
+    p.commutative = r.commutative;
+    const Decision& d = s->decide(p);
     if (remember(last, d, count, handle, op, 0, r)) last.counts.assign(counts, counts + size);
     if (!d.algorithm) return call.pass(d.reason);
 

@@ -220,12 +220,11 @@ void Serving::own_block_differs(Operation operation, std::size_t sent, std::size
                                                    std::string(to_string(operation)));
 }
 
-Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) { ++serving->under_way; }
+Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) {}
 
 Started::~Started() {
     for (Datatype& d : datatypes_) mpi().Type_free(&d.handle);
     if (op_ != MPI_OP_NULL) requests::release(op_);
-    --serving->under_way;
 }
 
 // Not MPI_Type_dup: it would call the copy functions of the program's attributes.
@@ -242,20 +241,17 @@ void Started::uses(MPI_Op op) {
     requests::use(op_ = op);
 }
 
-void Started::begin(const Plan& plan, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
-    reserve(plan);
+void Started::begin(const Decision& d, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+    decision = d.shared_from_this();
+    reserve(d.plan);
     static std::atomic<std::uintptr_t> last{0};
     number_ = reinterpret_cast<void*>(++last);
     if (mpi().Grequest_start(requests::fanlight_request_query, requests::fanlight_request_free, requests::fanlight_request_cancel, number_,
                              &request) != MPI_SUCCESS)
         stop("MPI_Grequest_start failed");
     *handle = request;
-    go(plan, input, output, combiner);
-}
-
-void Started::go(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     Group& group = serving->group();
-    requests::set_out(group, [&] { requests::under_way().start(group, *this, plan, input, output, combiner); });
+    requests::set_out(group, [&] { requests::under_way().start(group, *this, d.plan, input, output, combiner); });
 }
 
 void Started::complete() {

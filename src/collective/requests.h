@@ -31,7 +31,7 @@ struct Started : Run {
     virtual ~Started();
 
     // Starts it under a new request, and is no more the caller's.
-    virtual void begin(const Plan&, const void* input, void* output, const Combiner*, MPI_Request*);
+    virtual void begin(const Decision&, const void* input, void* output, const Combiner*, MPI_Request*);
     // By a thread of the program's, when the run is finished; the last that is heard of it.
     virtual void complete();
 
@@ -44,12 +44,9 @@ struct Started : Run {
     std::shared_ptr<Serving> serving;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
-    Plan own_plan;  // of lengths that are this call's alone
+    std::shared_ptr<const Decision> decision;  // whose plan is run
     bool abandoned = false;  // the program has freed its request, and MPI_Finalize waits for it
     std::function<void()> finish;  // by a thread of the program's; may be empty
-
-protected:
-    void go(const Plan&, const void* input, void* output, const Combiner*);
 
 private:
     void raise();
@@ -78,7 +75,7 @@ public:
     ~Persistent() override;
 
     // At its initialisation: notes the plan and the buffers.  Later: starts it.
-    void begin(const Plan&, const void* input, void* output, const Combiner*, MPI_Request*) override;
+    void begin(const Decision&, const void* input, void* output, const Combiner*, MPI_Request*) override;
     void complete() override;
     // MPI_Start.
     void start();
@@ -98,7 +95,6 @@ public:
 
 private:
     Group& group_;
-    const Plan* plan_ = nullptr;
     const void* input_ = nullptr;
     void* output_ = nullptr;
     Combiner combiner_;

@@ -93,38 +93,33 @@ bool same_arrays(const LastCall& last, const C* counts, const D* displacements, 
     return true;
 }
 
-// The datatypes of the last call, other counts, blocks one behind the other: null where that does
-// not do.
+// The datatypes of the last call, other counts, blocks one behind the other: null where that is not so.
 template <class C, class D>
-const Decision* other_counts(Serving& s, const LastCall& last, MPI_Count send_count, const C* counts, const D* displacements,
-                             std::vector<std::size_t>& bytes) {
+const Decision* other_counts(Serving& s, const LastCall& last, MPI_Count send_count, const C* counts, const D* displacements) {
     if (!counts || !displacements) return nullptr;
-    bytes.resize(static_cast<std::size_t>(s.size));
+    Problem& p = s.problem(Operation::allgatherv);
     std::int64_t next = displacements[0];
-    for (std::size_t r = 0; r < bytes.size(); next += counts[r], ++r) {
+    std::size_t total = 0;
+    for (int r = 0; r < s.size; next += counts[r], ++r) {
         if (counts[r] < 0 || displacements[r] != next) return nullptr;
-        bytes[r] = static_cast<std::size_t>(counts[r]) * last.other_size;
+        p.blocks.push_back({total, static_cast<std::size_t>(counts[r]) * last.other_size});
+        total += p.blocks.back().bytes;
     }
-    if (send_count < 0 || static_cast<std::size_t>(send_count) * last.size != bytes[static_cast<std::size_t>(s.rank)]) return nullptr;
-    return s.relengthed(bytes);
-}
-
-// So that a call allocates nothing.
-Problem& rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
-    static thread_local Problem p;
-    p.operation = operation;
-    p.rank = s.rank;
-    p.size = s.size;
-    p.root = root;
-    p.parameters = d.parameters;
-    p.topology = d.algorithm->levels ? s.topology() : Topology{};
-    p.blocks.assign(static_cast<std::size_t>(s.size), {});
-    return p;
+    if (send_count < 0 || static_cast<std::size_t>(send_count) * last.size != p.block(s.rank).bytes || !can_pack(total)) return nullptr;
+    return &s.decide(p);
 }
 
 void set_blocks(Problem& p, const BlockList& list) {
     std::size_t offset = 0;
-    for (std::size_t r = 0; r < list.bytes.size(); offset += list.bytes[r], ++r) p.blocks[r] = {offset, list.bytes[r]};
+    for (const std::size_t bytes : list.bytes) {
+        p.blocks.push_back({offset, bytes});
+        offset += bytes;
+    }
+}
+// Of a rank that is not the root.
+void set_own_block(Problem& p, std::size_t bytes) {
+    p.blocks.resize(static_cast<std::size_t>(p.size));
+    p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
 }
 
 }  // namespace
@@ -145,8 +140,10 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
 
     static thread_local BlockList list;  // so that a call with new counts allocates nothing
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
-        if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements, list.bytes)) {
-            call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * static_cast<std::ptrdiff_t>(last.other_size), nullptr);
+        const auto element = static_cast<std::ptrdiff_t>(last.other_size);
+        if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements)) {
+            if (!d->algorithm) return call.pass(d->reason);
+            call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * element, nullptr);
             return d;
         }
     }
@@ -157,8 +154,9 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
                       (own.count && wrongly_in_place(send, own_place(list, s->rank, receive)))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
-    // A plan that is in use must not give way to others.
-    const Decision& d = call.starts() ? s->decide({.operation = Operation::allgatherv, .blocks = list.bytes}) : s->decide(list.bytes);
+    Problem& p = s->problem(Operation::allgatherv);
+    set_blocks(p, list);
+    const Decision& d = s->decide(p);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
     if (!in_place && own.datatype->named() && own.datatype->packed && list.datatype->named() && (in_line || !d.algorithm)) {
@@ -196,8 +194,8 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    const Decision& d = s->decide_blindly(Operation::gatherv, root);
-    if (!d.algorithm) return call.pass(d.reason);
+    const Decision& chosen = s->decide(Operation::gatherv, root);
+    if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
     static thread_local BlockList list;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
@@ -211,13 +209,14 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     }
 
     const Trim trim{s->workspace};
-    Problem& p = rooted_problem(*s, d, Operation::gatherv, root);
+    Problem& p = s->problem(Operation::gatherv, root);
+    if (is_root) set_blocks(p, list);
+    else set_own_block(p, own.bytes());
+    const Decision& d = call.planned(*s, chosen, p);
     if (!is_root) {
-        p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
-        call.run_whole(*s, d, p, packed_input(own, call.workspace(*s)), nullptr, [] {});
+        call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
         return &d;
     }
-    set_blocks(p, list);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
     std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
@@ -226,11 +225,11 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!in_place) input = packed_input(own, call.workspace(*s));
     else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
     if (in_line) {
-        call.run_whole(*s, d, p, input, output, [] {});
+        call.run(*s, d, input, output, nullptr);
         return &d;
     }
     list.datatype = call.kept(list.datatype);
-    call.run_whole(*s, d, p, input, output, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
+    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
     return &d;
 }
 
@@ -241,8 +240,8 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    const Decision& d = s->decide_blindly(Operation::scatterv, root);
-    if (!d.algorithm) return call.pass(d.reason);
+    const Decision& chosen = s->decide(Operation::scatterv, root);
+    if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
     static thread_local BlockList list;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
@@ -256,10 +255,12 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     }
 
     const Trim trim{s->workspace};
-    Problem& p = rooted_problem(*s, d, Operation::scatterv, root);
+    Problem& p = s->problem(Operation::scatterv, root);
+    if (is_root) set_blocks(p, list);
+    else set_own_block(p, own.bytes());
+    const Decision& d = call.planned(*s, chosen, p);
     const std::byte* input = nullptr;
     if (is_root) {
-        set_blocks(p, list);
         std::ptrdiff_t start = 0;
         if (list.in_line(start)) {
             input = static_cast<const std::byte*>(send) + start;
@@ -268,16 +269,14 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
             copy_all(list, send, packed);
             input = packed;
         }
-    } else {
-        p.blocks[static_cast<std::size_t>(s->rank)] = {0, own.bytes()};
     }
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        call.run_whole(*s, d, p, input, const_cast<std::byte*>(input) + offset_of(list, root), [] {});
+        call.run(*s, d, input, const_cast<std::byte*>(input) + offset_of(list, root), nullptr);
         return &d;
     }
     const PackedOutput output(own, call, *s);
-    call.run_whole(*s, d, p, input, output.bytes(), [=] { output.finish(); });
+    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
 

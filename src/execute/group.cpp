@@ -38,19 +38,6 @@ Group::~Group() = default;
 
 std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
 
-void Group::run_whole(const Algorithm& algorithm, const Problem& problem, const void* input, void* output, const Reach& reach) {
-    auto& [last, plan] = last_whole_[problem.operation];
-    const bool same = plan.algorithm == &algorithm && last.root == problem.root && last.parameters == problem.parameters;
-    if (!same || last.blocks != problem.blocks || last.sends != problem.sends) {
-        if (!same || !relength(problem, plan)) plan_whole(algorithm, problem, plan, reach);
-        last = problem;
-    }
-    run(plan, input, output, nullptr);
-    constexpr std::size_t most_steps = 4096;  // the pieces of long blocks
-    const BoundSchedule& bound = plan.lengths ? plan.lengths->blocks : plan.parts.front().schedule;
-    if (bound.steps.size() > most_steps) plan = {};
-}
-
 void Group::meet() {
     const std::uint64_t own = load(lanes_.member(rank_).pid_namespace);
     std::vector<pid_t> watched;

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,9 +56,6 @@ public:
 
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
-
-    // gatherv, scatterv, alltoallv, by a plan that is kept for the next call.
-    void run_whole(const Algorithm&, const Problem&, const void* input, void* output, const Reach& = {});
 
     // Several operations under way at once, each advanced a little at every call: a group runs
     // either these or the ones above, and one thread at a time is in it.
@@ -151,11 +147,6 @@ private:
     std::vector<pid_t> pids_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> scratch_, piece_;
-    struct Last {
-        Problem problem;
-        Plan plan;
-    };
-    std::map<Operation, Last> last_whole_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
     std::uint64_t message_slots_ = 0;        // one for each of their pieces so far

@@ -122,7 +122,8 @@ public:
     // Blocks of other lengths, none longer than this, need no new plan (Planner::relength), but these
     // steps with lengths of their own; 0: they do.
     std::size_t relengths_to = 0;
-    std::vector<BoundStep> moves;
+    BoundSchedule moves;
+    bool relengthed = false;
     // Where lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound
     // when they are here (Planner::bind_blocks).
     struct Lengths {

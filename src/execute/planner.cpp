@@ -213,14 +213,32 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
         return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
     };
     plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
-    plan.relengths_to = whole && !reach.nodes && !lengths_first(algorithm) ? relengths_to(problem, plan, options) : 0;
-    if (plan.relengths_to) plan.moves = first.steps;
+    plan.relengths_to = 0;
+    plan.relengthed = false;
+    if (whole && !reach.nodes && !lengths_first(algorithm)) keep_moves(algorithm, problem, options, plan);
 }
 
-std::size_t Planner::relengths_to(const Problem& p, const Plan& plan, const BindOptions& options) const {
-    const bool can_be = p.operation == Operation::allgatherv || p.operation == Operation::gatherv ||
-                        p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
-    if (!can_be || !moves_blocks_whole(p, plan.parts.front().schedule)) return 0;
+// How each block is moved.  Of a problem in which one is empty, or too long, these are not its own steps.
+void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
+    const Operation o = problem.operation;
+    const bool can_be = o == Operation::allgatherv || o == Operation::gatherv || o == Operation::scatterv || o == Operation::alltoallv;
+    const std::size_t longest = can_be ? longest_relengthed(problem, options) : 0;
+    if (longest == 0) return;
+    const BoundSchedule& own = plan.parts.front().schedule;
+    if (moves_blocks_whole(problem, own)) {
+        plan.moves = own;
+    } else {
+        Problem short_ones = problem;
+        for (std::vector<Block>* blocks : {&short_ones.blocks, &short_ones.sends})
+            for (std::size_t i = 0; i < blocks->size(); ++i) (*blocks)[i] = {i, 1};
+        bind_piece(algorithm, short_ones, plan.called, options, plan.moves);
+        plan.moves.wide = own.wide;
+        if (!moves_blocks_whole(short_ones, plan.moves)) return;
+    }
+    plan.relengths_to = longest;
+}
+
+std::size_t Planner::longest_relengthed(const Problem& p, const BindOptions& options) const {
     std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), lanes_.staging_bytes());
     for (const std::size_t piece : {options.piece, p.parameters.piece, config().piece})
         if (piece) longest = std::min(longest, piece);
@@ -228,18 +246,19 @@ std::size_t Planner::relengths_to(const Problem& p, const Plan& plan, const Bind
     return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
 }
 
-void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
+void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
+    if (lengths_are_unknown(problem.operation)) return plan_blindly(algorithm, problem, share(algorithm, reach, most), reach, plan);
     BindOptions options = options_;
     options.reach = reach;
     if (reach.nodes) options.single_copy = reach.single_copy;
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
-Plan Planner::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
+Plan Planner::plan(const Algorithm& algorithm, const Problem& problem, const Reach& reach, MostNeighbors most) const {
     Plan result;
-    plan(algorithm, problem, result, reach);
+    plan(algorithm, problem, result, reach, most);
     return result;
 }
 
@@ -256,10 +275,11 @@ std::size_t Planner::longest_piece(const Share& share, const SharedLanes& lanes)
 }
 
 // Alike on all nodes: the largest has the least room for each rank.
-bool Planner::plans_blindly(const Algorithm& algorithm, const Share& share, const Reach& reach) const {
+bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
+    if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
-    return algorithm.piecewise && longest_piece(share, reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
+    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
 }
 
 void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
@@ -286,30 +306,17 @@ void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, c
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
-bool Planner::plans_neighbors(const Algorithm& algorithm, Most most, const Reach& reach) const {
-    return (!reach.nodes || most.edges <= RemoteTransport::most_messages) && plans_blindly(algorithm, {most}, reach);
-}
-
-void Planner::plan_neighbors(const Algorithm& algorithm, const Problem& problem, Most most, Plan& plan, const Reach& reach) const {
-    plan_blindly(algorithm, problem, {most}, reach, plan);
-}
-
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
 // go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
 // a rank puts to its representative, or is put to by it, and to the root, or by it.
-Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach) const {
+Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
+    if (family_of(algorithm.operation) == Family::neighbors) return {most};
     const bool exchange = algorithm.operation == Operation::alltoallv, at_reader = algorithm.operation == Operation::scatterv;
     const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
     return {{at_reader ? ways * ways : peers, peers}, exchange && near > 2, at_reader, ways};
-}
-
-bool Planner::plans_whole(const Algorithm& algorithm, const Reach& reach) const { return plans_blindly(algorithm, share(algorithm, reach), reach); }
-
-void Planner::plan_whole(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach) const {
-    plan_blindly(algorithm, problem, share(algorithm, reach), reach, plan);
 }
 
 // Two operations, of which the second has its steps when the first is over.

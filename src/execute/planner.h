@@ -15,6 +15,12 @@
 
 namespace fanlight {
 
+// Of a neighborhood's rank that has the most, in and out counted apart.
+struct MostNeighbors {
+    std::size_t edges = 0;
+    std::size_t peers = 0;  // to whom they lead
+};
+
 class Planner {
 public:
     int rank() const { return rank_; }
@@ -27,35 +33,25 @@ public:
     // Quick enough to be made for a single call (about a microsecond for a few ranks).
     // Throws std::invalid_argument where a restriction of the algorithm or the room for
     // staging forbids the problem; on all members alike.
-    // For gatherv, scatterv and alltoallv use plan_whole, for neighborhoods plan_neighbors.
     // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
-    Plan plan(const Algorithm&, const Problem&, const Reach& reach = {}) const;
+    // Where lengths are unknown (lengths_are_unknown) it is one operation, whatever those that this rank does not know, so
+    // that there is nothing to agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which
+    // of both, and how long the pieces are, follows from the most blocks that a rank has for others, or from them.
+    Plan plan(const Algorithm&, const Problem&, const Reach& = {}, MostNeighbors = {}) const;
     // The same, in the memory of a plan that is no longer needed.
-    void plan(const Algorithm&, const Problem&, Plan&, const Reach& reach = {}) const;
+    void plan(const Algorithm&, const Problem&, Plan&, const Reach& = {}, MostNeighbors = {}) const;
+    // Where lengths are unknown: whether this algorithm can for so many ranks, whatever they are.
+    bool plans_any(const Algorithm&, const Reach& = {}, MostNeighbors = {}) const;
     // By which the ranks of other nodes are reached; before the first such plan.
     void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
     // Whether its operations have messages, so that only who may call MPI advances them.
     bool has_messages() const { return remote_ != nullptr; }
 
-    // One operation, whatever the lengths that this rank does not know, so that there is nothing to
-    // agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which of both,
-    // and how long the pieces are, follows from the most blocks that a rank has for others, or from them.
-    //
-    // gatherv, scatterv, alltoallv; false where this algorithm, for so many ranks, cannot.
-    bool plans_whole(const Algorithm&, const Reach& = {}) const;
-    void plan_whole(const Algorithm&, const Problem&, Plan&, const Reach& = {}) const;
     // Where lengths travel first: what follows, when they are here (Plan::Lengths).
     void bind_blocks(const Plan&) const;
     // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
     // alltoallv), for far less than a new one costs; false: make a new one.
     bool relength(const Problem&, Plan&) const;
-    // A neighborhood's, whose rank knows its own edges alone.  False as above.
-    struct Most {               // of the rank that has the most, in and out counted apart
-        std::size_t edges = 0;
-        std::size_t peers = 0;  // to whom they lead
-    };
-    bool plans_neighbors(const Algorithm&, Most, const Reach& = {}) const;
-    void plan_neighbors(const Algorithm&, const Problem&, Most, Plan&, const Reach& = {}) const;
 
 protected:
     // `scratch`: mapped by all, in equal parts for each member; `base`: where the group's segment is.
@@ -87,15 +83,15 @@ private:
     static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.
     struct Share {
-        Most most;
+        MostNeighbors most;
         bool wide = false, at_reader = false;
         std::size_t writers = 1;  // that stage at one reader; of two the first is the root
     };
-    Share share(const Algorithm&, const Reach&) const;
+    Share share(const Algorithm&, const Reach&, MostNeighbors) const;
     static std::size_t longest_piece(const Share&, const SharedLanes&);
-    bool plans_blindly(const Algorithm&, const Share&, const Reach&) const;
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
-    std::size_t relengths_to(const Problem&, const Plan&, const BindOptions&) const;
+    std::size_t longest_relengthed(const Problem&, const BindOptions&) const;
+    void keep_moves(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
     void plan_blindly(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
 
     BindOptions options_;

@@ -73,9 +73,11 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
     plan.called = called(p);
     plan.tells_first = plan.offers_alone = false;
     BoundSchedule& schedule = plan.parts.front().schedule;
+    if (!plan.relengthed) schedule = plan.moves;
+    plan.relengthed = true;
     schedule.steps.clear();
     std::size_t staged = 0;
-    for (const BoundStep& move : plan.moves) {
+    for (const BoundStep& move : plan.moves.steps) {
         const auto [sends, takes, out, in] = move_of(p, move);
         const std::size_t bytes = (sends ? out : in).bytes;
         // Nothing is neither offered nor read; a put of nothing is a signal.

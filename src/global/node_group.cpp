@@ -13,7 +13,7 @@ namespace fanlight::global {
 namespace {
 
 constexpr std::size_t scratch_bytes = 256 * 1024;  // of a unit; what needs more runs in pieces
-constexpr std::size_t plans_kept = 256;
+constexpr std::size_t calls_kept = 256, steps_kept = std::size_t{1} << 16;
 constexpr auto room = SharedLanes::Room::one;
 
 const Selector& selector() {
@@ -55,37 +55,37 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
 NodeGroup::NodeGroup(fanlight::Segment memory, std::size_t group_bytes, int unit, int size)
     : memory_(std::move(memory)),
       group_(memory_.bytes().first(group_bytes), unit, size, true, waiting_hooks(), runtime.units_on_host, runtime.cores,
-             room, memory_.bytes().subspan(group_bytes, static_cast<std::size_t>(size) * scratch_bytes)) {}
+             room, memory_.bytes().subspan(group_bytes, static_cast<std::size_t>(size) * scratch_bytes)),
+      calls_(calls_kept, steps_kept) {}
 
-NodeGroup::Planned NodeGroup::planned(Problem problem) const {
+const NodeGroup::Known& NodeGroup::known(const Problem& problem) {
+    if (const Known* k = calls_.find(problem)) return *k;
     Situation situation;
     situation.operation = problem.operation;
     situation.bytes = problem.bytes;
     situation.ranks = problem.size;
     situation.oversubscribed = group_.oversubscribed();
-    Planned made;
+    auto made = std::make_shared<Known>();
+    made->problem = problem;
     try {
         const Choice choice = selector().choose(situation);
-        if (!choice.algorithm) return made;
-        problem.parameters = choice.parameters;
-        group_.plan(*choice.algorithm, problem, made.plan);
-        made.served = true;
+        if (choice.algorithm) {
+            made->problem.parameters = choice.parameters;
+            group_.plan(*choice.algorithm, made->problem, made->plan);
+            made->served = true;
+        }
     } catch (const std::invalid_argument&) {
         // A forced algorithm that cannot, or that finds no room: on all units alike.
     }
-    return made;
+    if (calls_.is_full()) calls_.clear();
+    return calls_.keep(std::move(made));
 }
 
 bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combiner* combiner, fanlight_code& error) {
-    const std::tuple key{problem.operation, problem.bytes, problem.root, problem.element};
-    auto found = plans_.find(key);
-    if (found == plans_.end()) {
-        if (plans_.size() >= plans_kept) plans_.clear();
-        found = plans_.emplace(key, planned(problem)).first;
-    }
-    if (!found->second.served) return false;
+    const Known& call = known(problem);
+    if (!call.served) return false;
     try {
-        group_.run(found->second.plan, buffers, combiner);
+        group_.run(call.plan, buffers, combiner);
     } catch (const OutOfStep& e) {
         error = fail(FANLIGHT_ERR_ARGUMENT, "%s", e.what());
     }

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <memory>
-#include <tuple>
-#include <vector>
 
 #include "execute/group.h"
+#include "execute/plan_cache.h"
 #include "global/error.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
@@ -30,15 +28,14 @@ public:
 private:
     NodeGroup(fanlight::Segment, std::size_t group_bytes, int unit, int size);
 
-    struct Planned {
+    struct Known : Planned {
         bool served = false;
-        Plan plan;
     };
-    Planned planned(Problem) const;
+    const Known& known(const Problem&);
 
     fanlight::Segment memory_;
     Group group_;
-    std::map<std::tuple<Operation, std::size_t, int, std::size_t>, Planned> plans_;
+    PlanCache<Known> calls_;
 };
 
 }  // namespace fanlight::global

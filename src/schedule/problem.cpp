@@ -66,6 +66,10 @@ bool reduces(Operation operation) {
     }
 }
 
+bool lengths_are_unknown(Operation o) {
+    return family_of(o) == Family::neighbors || (family_of(o) == Family::blocks_v && o != Operation::allgatherv && o != Operation::reduce_scatter);
+}
+
 bool has_root(Operation operation) {
     switch (operation) {
         case Operation::bcast:

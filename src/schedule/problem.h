@@ -33,6 +33,8 @@ Family family_of(Operation);
 bool reduces(Operation);
 // bcast, reduce, gather(v), scatter(v)
 bool has_root(Operation);
+// gatherv, scatterv, alltoallv, neighborhoods: no rank knows those of others beforehand.
+bool lengths_are_unknown(Operation);
 std::size_t operation_count();
 
 struct Block {
@@ -71,20 +73,20 @@ struct Problem {
     std::size_t stride = 0;
     // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows its
     // own block's length, and by levels those of the ranks that it stands for; the other entries are zero there.
-    std::vector<Block> blocks;
+    std::vector<Block> blocks = {};
     // alltoallv: what goes to each rank, in the input, while `blocks` is what comes from each, in
     // the output.  A rank knows its own lists alone; the problem as a whole, from which those of
     // the ranks are taken (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
-    std::vector<Block> sends;
+    std::vector<Block> sends = {};
     // neighbors: the edges, those between the same two ranks in the same order at both.  A rank
     // knows its own alone, and of those that come to it `sent` only where all blocks have the same
     // length, of those that leave it never `taken`; the problem as a whole has all.
-    std::vector<Edge> edges;
+    std::vector<Edge> edges = {};
     // Bytes of one element of a reduction: ranges that are combined are multiples of it.
     std::size_t element = 1;
     bool commutative = true;
-    Parameters parameters;
-    Topology topology;  // of these ranks; none: all in one domain
+    Parameters parameters = {};
+    Topology topology = {};  // of these ranks; none: all in one domain
 
     // Where rank r's block lies in the buffer that holds all blocks: allgather(v), gather(v):
     // output; scatter(v), reduce_scatter(_block): input; alltoall: both; alltoallv: output.

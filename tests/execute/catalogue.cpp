@@ -76,8 +76,8 @@ struct Layout {
 };
 
 // Of the rank that has the most, incoming and outgoing ones counted apart.
-Group::Most most_edges(const Problem& p) {
-    Group::Most most;
+MostNeighbors most_edges(const Problem& p) {
+    MostNeighbors most;
     const auto count = [&](int r, int Edge::*here, int Edge::*there) {
         std::size_t edges = 0;
         std::set<int> peers;
@@ -188,21 +188,13 @@ Data data_of(const Problem& p, int call) {
 }
 
 Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, const Reach& reach) {
-    const Problem known = problem_at(p, p.rank);
-    Plan plan;
-    if (family_of(p.operation) == Family::neighbors) {
-        if (!group.plans_neighbors(algorithm, most_edges(p), reach)) throw std::invalid_argument("staged whole");
-        group.plan_neighbors(algorithm, known, most_edges(p), plan, reach);
-    } else if (p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv) {
-        if (!group.plans_whole(algorithm, reach)) throw std::invalid_argument("staged whole");
-        Problem own = known;
-        for (int r = 0; r < p.size && p.rank != p.root && has_root(p.operation); ++r)
-            if (r != p.rank) own.blocks[static_cast<std::size_t>(r)] = {};  // what others will tell
-        group.plan_whole(algorithm, own, plan, reach);
-    } else {
-        group.plan(algorithm, known, plan, reach);
-    }
-    return plan;
+    Problem known = problem_at(p, p.rank);
+    const bool unknown = lengths_are_unknown(p.operation);
+    const MostNeighbors most = family_of(p.operation) == Family::neighbors ? most_edges(p) : MostNeighbors{};
+    if (unknown && !group.plans_any(algorithm, reach, most)) throw std::invalid_argument("staged whole");
+    for (int r = 0; r < p.size && p.rank != p.root && has_root(p.operation) && unknown; ++r)
+        if (r != p.rank) known.blocks[static_cast<std::size_t>(r)] = {};  // what others will tell
+    return group.plan(algorithm, known, reach, most);
 }
 
 void hear_lengths(const Group& group, const Plan& plan, const Problem& whole) {
@@ -231,8 +223,6 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
-    const Problem known = problem_at(p, p.rank);
-    const bool whole = p.operation == Operation::gatherv || p.operation == Operation::scatterv || p.operation == Operation::alltoallv;
     Plan plan;
     try {
         plan = plan_of(group, algorithm, p);
@@ -247,8 +237,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
     for (int call = 0; call < calls; ++call) {
         auto [in, out, expected] = data_of(p, call);
         const Bytes before = in;
-        if (whole) group.run_whole(algorithm, known, in.data(), out.data());
-        else if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
+        if (mapped) run_mapped(group, plan, in, out, reduces(p.operation) ? &combiner : nullptr, *mapped);
         else group.run(plan, in.data(), out.data(), reduces(p.operation) ? &combiner : nullptr);
         const auto text = [&](const char* what) {
             return std::string(to_string(p.operation)) + " " + std::string(algorithm.name) + ", " +

@@ -1,0 +1,55 @@
+// What happens to calls: a plan, or the reason why the MPI library serves them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "algorithms/registry.h"
+#include "collective/mpi_header.h"
+#include "collective/reason.h"
+#include "execute/plan_cache.h"
+#include "execute/run.h"
+#include "transport/kind.h"
+
+namespace fanlight {
+
+class Group;
+class Selector;
+
+// By the rules, so that all ranks choose alike.
+struct Chosen {
+    std::shared_ptr<const Selector> by;
+    const Algorithm* algorithm = nullptr;     // null: the MPI library
+    std::string_view text;                    // its name, with those of its levels
+    Transport transport = Transport::shared;  // on several nodes: between them
+    Group* across = nullptr;                  // runs it, where not all ranks share memory
+    std::size_t bytes = 0;
+    std::pair<std::size_t, std::size_t> alike{1, 0};  // allgatherv: the means of the blocks for which the rules choose the same
+    Reason reason = Reason::none;
+};
+
+// Where lengths are unknown that of an operation and a root has no plan; each that knows the lengths has one.
+// Whoever has something under way holds its decision.
+struct Decision : Chosen, Planned, std::enable_shared_from_this<Decision> {
+    bool is_under_way() const { return weak_from_this().use_count() > 1; }
+};
+
+// The last call of an operation as the program wrote it, so that the same call again needs no
+// look at datatypes and operators.  Only with named datatypes and operators, whose handles
+// always mean the same.
+struct LastCall {
+    const Decision* decision = nullptr;
+    MPI_Count count = -1, other_count = -1;
+    MPI_Datatype datatype{}, other_datatype{};
+    MPI_Op op{};
+    int root = -1;
+    Combiner combiner{};
+    // allgatherv, reduce_scatter: what the arrays were.
+    std::vector<std::ptrdiff_t> counts = {}, places = {};
+    std::size_t size = 0, other_size = 0;  // allgatherv: of the datatypes
+};
+
+}  // namespace fanlight
