@@ -13,14 +13,6 @@ Serving* Call::starting() {
     return begun_->serving.get();
 }
 
-void Call::record(const Decision& decision) const {
-    report::call(operation_, decision.bytes, decision.text.data(), to_string(decision.transport).data(), Reason::none, report::now_ns() - started_);
-}
-
-void Call::record(std::size_t bytes) const {
-    report::call(operation_, bytes, "", "", reason_, report::now_ns() - started_);
-}
-
 int raised(const std::exception& e, MPI_Comm comm) {
     say(e.what());
     mpi().Comm_call_errhandler(comm, MPI_ERR_OTHER);

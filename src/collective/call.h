@@ -15,9 +15,9 @@
 
 #include "collective/communicator.h"
 #include "collective/mpi_header.h"
+#include "collective/persistent.h"
 #include "collective/reason.h"
 #include "collective/report.h"
-#include "collective/requests.h"
 #include "collective/serving.h"
 
 namespace fanlight {
@@ -28,10 +28,7 @@ int raised(const std::exception&, MPI_Comm = MPI_COMM_WORLD);
 class Call {
 public:
     Call(const char* operation, MPI_Comm comm, MPI_Request* request = nullptr)
-        : operation_(operation), comm_(comm), request_(request) {
-        if (report::on()) [[unlikely]] started_ = report::now_ns();
-        communicator_ = communicators::find(comm);
-    }
+        : timer_(operation), comm_(comm), request_(request), communicator_(communicators::find(comm)) {}
     // MPI_Xxx_init.
     Call(const char* operation, MPI_Comm comm, MPI_Info, MPI_Request* request) : Call(operation, comm, request) {
         initialises_ = true;
@@ -54,36 +51,7 @@ public:
         return request_ ? starting() : communicator_->serving(reason_);
     }
     bool starts() const { return request_ != nullptr || begun_ != nullptr; }
-    // Persistent: how to do this call again, when it was served.
-    template <class Again>
-    void repeat(Again&& again) { persistent_->again = std::forward<Again>(again); }
-    // For that, since the program may free its own.  What MPI does not look at may be anything.
-    MPI_Datatype kept(MPI_Datatype handle, bool significant) {
-        const Datatype* const d = significant ? datatype(handle) : nullptr;
-        return d ? persistent_->kept(d)->handle : handle;
-    }
-    template <class T>
-    std::vector<T> kept_of_each(const T* list, bool significant) {
-        if (!significant) return {};
-        return {list, list + persistent_->serving->size};
-    }
-    template <class Count>
-    std::vector<MPI_Datatype> kept_of_each(const MPI_Datatype* list, const Count* counts, bool significant) {
-        std::vector<MPI_Datatype> all = kept_of_each(list, significant);
-        for (std::size_t r = 0; r < all.size(); ++r) all[r] = kept(all[r], counts[r] > 0);
-        return all;
-    }
-    template <class T>
-    std::vector<T> kept_of_neighbors(const T* list, bool targets) {
-        return {list, list + neighbors(targets).size()};
-    }
-    template <class Count>
-    std::vector<MPI_Datatype> kept_of_neighbors(const MPI_Datatype* list, const Count* counts, bool targets) {
-        std::vector<MPI_Datatype> all = kept_of_neighbors(list, targets);
-        for (std::size_t i = 0; i < all.size(); ++i) all[i] = kept(all[i], neighbors(targets)[i] != Neighborhood::nobody && counts[i] > 0);
-        return all;
-    }
-    bool is_rank(int root) const { return persistent_->serving->rank == root; }
+    Persistent& persistent() { return *persistent_; }
     // Where packed copies lie until the operation is over.
     Workspace& workspace(Serving& s) { return begun_ ? begun_->workspace : s.workspace; }
     // An operator of the program's for that.
@@ -120,7 +88,7 @@ public:
     }
 
     int served(const Decision& decision) const {
-        if (started_) [[unlikely]] record(decision);
+        timer_.end(decision.bytes, decision.text, to_string(decision.transport), Reason::none);
         return MPI_SUCCESS;
     }
     int raised(const std::exception& e) const { return fanlight::raised(e, comm_); }
@@ -129,15 +97,11 @@ public:
     int passed(int error, Bytes&& bytes) {
         if (!communicator_ && communicators::open.load(std::memory_order_relaxed)) [[unlikely]]
             communicators::first_seen(comm_, starts(), error);
-        if (started_) [[unlikely]] record(error == MPI_SUCCESS ? bytes() : 0);
+        if (timer_.is_on()) [[unlikely]] timer_.end(error == MPI_SUCCESS ? bytes() : 0, "", "", reason_);
         return error;
     }
 
 private:
-    const std::vector<int>& neighbors(bool targets) const {
-        const Neighborhood& n = *persistent_->serving->neighborhood;
-        return targets ? n.targets : n.sources;
-    }
     Serving* starting();
     void begin(const Decision& d, const void* input, void* output, const Combiner* combiner) {
         begun_->begin(d, input, output, combiner, request_);
@@ -147,17 +111,14 @@ private:
         if (communicators::open.load(std::memory_order_relaxed)) return Reason::few_calls;
         return communicators::ended.load(std::memory_order_relaxed) ? Reason::no_world : Reason::disabled;
     }
-    void record(const Decision&) const;
-    void record(std::size_t bytes) const;
 
-    const char* operation_ = nullptr;
+    report::Timer timer_;
     MPI_Comm comm_{};
     MPI_Request* request_ = nullptr;
     bool initialises_ = false;
     Communicator* communicator_ = nullptr;
     Started* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
     Persistent* persistent_ = nullptr;
-    std::int64_t started_ = 0;
     Reason reason_ = Reason::not_served;
 };
 

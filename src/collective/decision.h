@@ -17,11 +17,9 @@
 namespace fanlight {
 
 class Group;
-class Selector;
 
 // By the rules, so that all ranks choose alike.
 struct Chosen {
-    std::shared_ptr<const Selector> by;
     const Algorithm* algorithm = nullptr;     // null: the MPI library
     std::string_view text;                    // its name, with those of its levels
     Transport transport = Transport::shared;  // on several nodes: between them

@@ -7,9 +7,9 @@
 #include "collective/call.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
+#include "collective/persistent.h"
 #include "collective/progress.h"
 #include "collective/quiet.h"
-#include "collective/requests.h"
 
 namespace fanlight {
 

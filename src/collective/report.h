@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "collective/reason.h"
 
@@ -34,6 +35,25 @@ inline bool on() {
 std::int64_t now_ns();
 // `algorithm` and `transport`, or `reason`, are empty; all live for ever.
 void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns);
+
+// Of one call.
+class Timer {
+public:
+    Timer() = default;
+    explicit Timer(const char* operation) : operation_(operation) {
+        if (on()) [[unlikely]] started_ = now_ns();
+    }
+    bool is_on() const { return started_ != 0; }
+    // As call().
+    void end(std::size_t bytes, std::string_view algorithm, std::string_view transport, Reason reason) const {
+        if (is_on()) [[unlikely]] call(operation_, bytes, algorithm.data(), transport.data(), reason, now_ns() - started_);
+    }
+
+private:
+    const char* operation_ = nullptr;
+    std::int64_t started_ = 0;
+};
+
 // A communicator ended, or lives at MPI_Finalize.
 void communicator(int ranks, Reason reason);
 

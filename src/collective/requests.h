@@ -56,58 +56,6 @@ private:
     void* number_ = nullptr;  // what the request is known by in its callbacks
 };
 
-class Call;
-
-namespace requests {
-// Persistent operations that run apart.
-extern std::atomic<int> apart;
-inline bool any_apart() { return apart.load(std::memory_order_relaxed) != 0; }
-// That there are.
-extern std::atomic<std::size_t> persistent;
-inline bool any_persistent() { return persistent.load(std::memory_order_relaxed) != 0; }
-}  // namespace requests
-
-// A persistent operation: its group serves nothing else, since MPI lets each rank start what it
-// has initialised in an order of its own.
-class Persistent : public Started {
-public:
-    explicit Persistent(std::shared_ptr<Serving> s) : Started(std::move(s)), group_(serving->group()) {}
-    ~Persistent() override;
-
-    // At its initialisation: notes the plan and the buffers.  Later: starts it.
-    void begin(const Decision&, const void* input, void* output, const Combiner*, MPI_Request*) override;
-    void complete() override;
-    // MPI_Start.
-    void start();
-    // While it runs apart: advances it, and says whether it is finished; waits for that; ends it,
-    // when it is finished; tells the MPI library of it.
-    bool is_apart() const { return apart_; }
-    bool is_active() const { return active_; }
-    bool look();
-    void wait();
-    void end();
-    void hand_over();
-    // MPI_Request_free; true: it may go.
-    bool let_go();
-
-    // Does what the initialising call did once more: where buffers have to be packed.
-    std::function<void(Call&)> again;
-
-private:
-    Group& group_;
-    const void* input_ = nullptr;
-    void* output_ = nullptr;
-    Combiner combiner_;
-    bool reduces_ = false, as_it_lies_ = false;  // no buffer is packed
-    void repack();
-    void complete_request();
-
-    std::atomic<bool> active_{false};
-    bool apart_ = false, freed_ = false;
-    int tag_ = 0;
-    unsigned starts_ = 0;
-};
-
 namespace requests {
 
 // Whether what is under way in shared memory can be advanced while the program is elsewhere.

@@ -1,5 +1,6 @@
 #include "collective/serving.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +23,7 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::size_t calls_kept = 1024, steps_kept = std::size_t{1} << 17;
+constexpr std::size_t selectors_kept = 16, calls_kept = 1024, steps_kept = std::size_t{1} << 17;
 
 std::shared_ptr<const Selector> rules() {
     try {
@@ -112,8 +113,19 @@ Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> 
 }
 
 void Serving::decide_by(std::shared_ptr<const Selector> selector) {
+    if (std::ranges::find(selectors_, selector) == selectors_.end()) {
+        if (selectors_.size() >= selectors_kept) forget();
+        selectors_.push_back(selector);
+    }
     selector_ = std::move(selector);
     for (LastCall& call : last_) call = {};
+}
+
+void Serving::forget() {
+    for (LastCall& call : last_) call = {};
+    std::fill(last_planned_.begin(), last_planned_.end(), nullptr);
+    calls_.clear();
+    selectors_.assign(1, selector_);
 }
 
 // Communicators and windows end in the same order on all ranks, those without a group on their node included.
@@ -147,6 +159,8 @@ Problem& Serving::problem(Operation operation, int root) {
     problem_.rank = rank;
     problem_.size = size;
     problem_.root = root;
+    problem_.element = 1;
+    problem_.commutative = true;
     problem_.blocks.clear();
     problem_.sends.clear();
     problem_.edges.clear();
@@ -201,17 +215,13 @@ Decision* Serving::known(const Problem& p) {
 
 // Whether the plan may become one for these, as far as the rules go.
 bool Serving::takes_lengths_of(const Decision& d, const Problem& p) const {
-    if (d.by != selector_ || !d.algorithm || d.problem.root != p.root || d.is_under_way()) return false;
+    if (d.by != selector_.get() || !d.algorithm || d.problem.root != p.root || d.is_under_way()) return false;
     const std::size_t total = total_bytes(p), mean = total / static_cast<std::size_t>(size);
     return lengths_are_unknown(p.operation) || (total > 0 && d.alike.first <= mean && mean <= d.alike.second);
 }
 
 const Decision& Serving::keep(std::shared_ptr<Decision> made) {
-    if (calls_.is_full()) {
-        for (LastCall& call : last_) call = {};
-        std::fill(last_planned_.begin(), last_planned_.end(), nullptr);
-        calls_.clear();
-    }
+    if (calls_.is_full()) forget();
     Decision& kept = calls_.keep(std::move(made), selector_.get());
     if (!kept.problem.blocks.empty()) last_planned_[static_cast<std::size_t>(kept.problem.operation)] = &kept;
     return kept;
@@ -264,7 +274,6 @@ void Serving::make(Decision& d) {
     problem.topology = topology_;
     const Situation situation = this->situation(problem);
     const Operation operation = problem.operation;
-    d.by = selector_;
     d.bytes = situation.bytes;
     const bool unknown = lengths_are_unknown(operation);
     if (total_bytes(problem) == 0 && operation != Operation::barrier && !unknown) {

@@ -117,13 +117,15 @@ private:
     Decision* known(const Problem&);
     bool takes_lengths_of(const Decision&, const Problem&) const;
     const Decision& keep(std::shared_ptr<Decision>);
+    void forget();
 
     Group& alone(Transport);
 
     std::shared_ptr<const PrivateCommunicator> messages_;    // made when first needed
     std::map<Transport, std::unique_ptr<LoneGroup>> alone_;  // the same
     std::shared_ptr<const Selector> selector_;
-    // Also by the selectors before: a program may choose for every call anew.
+    // Also those before, and what was decided by them: a program may choose for every call anew.
+    std::vector<std::shared_ptr<const Selector>> selectors_;
     PlanCache<Decision> calls_;
     std::vector<LastCall> last_;
     std::vector<Decision*> last_planned_;  // of each operation whose blocks have lengths of their own

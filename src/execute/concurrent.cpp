@@ -1,12 +1,13 @@
 // Several operations of a group under way at once.  They may end in any order; what the others
 // are told is up to which number all are done.
+#include "execute/group.h"
 #include "execute/steps.h"
 
 namespace fanlight {
 
 void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     run.reserve(plan);
-    if (sequence_ == 0) meet();
+    if (sequence_ == 0) executor_.meet();
     run.plan_ = &plan;
     run.input_ = static_cast<const std::byte*>(input);
     run.output_ = static_cast<std::byte*>(output);
@@ -14,7 +15,7 @@ void Group::prepare(Run& run, const Plan& plan, const void* input, void* output,
     run.taken_ = sequence_;
     run.first_message_slot_ = message_slots_;
     for (const Plan::Part& part : plan.parts) {
-        sequence_ = number(part.schedule, sequence_) + numbers(part.schedule) * part.repeat;
+        sequence_ = executor_.number(part.schedule, sequence_) + executor_.numbers(part.schedule) * part.repeat;
         message_slots_ += part.repeat;
     }
     run.end_ = sequence_;
@@ -41,7 +42,7 @@ Run::Piece& Group::begin_piece(Run& run) {
     piece.has_lane = piece.read_by_others = piece.over = false;
     if (remote_) piece.remote = remote_->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;
-    run.taken_ = number(part.schedule, run.taken_) + numbers(part.schedule);
+    run.taken_ = executor_.number(part.schedule, run.taken_) + executor_.numbers(part.schedule);
     // A rank that has no part in it may have no buffers.
     const auto behind = [&](auto* buffer) {
         return reinterpret_cast<decltype(buffer)>(reinterpret_cast<std::uintptr_t>(buffer) + run.plan_->piece_bytes);
@@ -63,7 +64,7 @@ void Group::start(Run& run, const Plan& plan, const void* input, void* output, c
 // Also in a thread that nobody listens to: what is wrong is said by the operations' ends.
 template <class Act>
 void Group::unless_out_of_step(Act&& act) {
-    if (out_of_step_.empty()) {
+    if (why_out_of_step().empty()) {
         try {
             for (Run* run : runs_) act(*run);
             return;
@@ -75,7 +76,7 @@ void Group::unless_out_of_step(Act&& act) {
 }
 
 void Group::compare_under_way() {
-    unless_out_of_step([this](Run& run) { compare_calls(run.done()); });
+    unless_out_of_step([this](Run& run) { executor_.lockstep.compare(run.done()); });
 }
 
 bool Group::advance() {
@@ -100,17 +101,17 @@ void Group::advance(Run& run, Run::Piece& piece) {
     const OneLook<false> look{run.waits_for};
     const BoundSchedule& schedule = *piece.schedule;
     if (!piece.read_by_others) {
-        if (piece.step < schedule.ahead) steps(schedule, Frame::of(run, piece), piece.step, schedule.ahead, look);
+        if (piece.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.step, schedule.ahead, look);
         if (!piece.has_lane) {
-            if (!lane_is_free(schedule, piece.taken, piece.sequence, look)) return;
-            write_down(piece.taken, run.plan_->called);
+            if (!executor_.lane_is_free(schedule, piece.taken, piece.sequence, look)) return;
+            executor_.lockstep.write_down(piece.taken, run.plan_->called);
             piece.has_lane = true;
         }
-        if (!steps(schedule, Frame::of(run, piece), piece.step, schedule.steps.size(), look)) return;
+        if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.step, schedule.steps.size(), look)) return;
         piece.read_by_others = true;
         tell_done();
     }
-    piece.over = !schedule.has_direct_offers || was_read(schedule, piece.sequence, look);
+    piece.over = !schedule.has_direct_offers || executor_.was_read(schedule, piece.sequence, look);
 }
 
 // Its messages would not be taken for those of an operation that is in flight.
@@ -123,7 +124,7 @@ bool Group::has_message_slot(const Run& run) const {
 void Group::run_in_flight(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     start(in_place_, plan, input, output, combiner);
     try {
-        waiter_(-1, plan.name.c_str(), [&] {
+        waiter()(-1, plan.name.c_str(), [&] {
             advance();
             doing_ = in_place_.done();
             return in_place_.finished;
@@ -132,7 +133,7 @@ void Group::run_in_flight(const Plan& plan, const void* input, void* output, con
         runs_.clear();
         throw;
     }
-    if (in_place_.out_of_step) throw OutOfStep(out_of_step_);
+    if (in_place_.out_of_step) executor_.lockstep.check();
 }
 
 void Group::tell_done() {
@@ -144,7 +145,7 @@ void Group::tell_done() {
         }
     if (done == told_done_) return;
     told_done_ = done;
-    store(lanes_.member(rank_).done, done);
+    executor_.tell_done(done);
 }
 
 }  // namespace fanlight

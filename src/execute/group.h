@@ -9,8 +9,6 @@
 // time (as MPI demands of a communicator's collectives).
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,11 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/registry.h"
-#include "execute/called.h"
+#include "execute/executor.h"
 #include "execute/planner.h"
 #include "execute/run.h"
-#include "execute/wait.h"
 #include "schedule/problem.h"
 #include "transport/remote.h"
 #include "transport/shared.h"
@@ -70,8 +66,8 @@ public:
     void compare_under_way();
     // This member can take part no more: the others find it where they wait, as above.  Throws OutOfStep.
     // By the one thread that is in the group.
-    [[noreturn]] void out_of_step(const std::string& message);
-    const std::string& why_out_of_step() const { return out_of_step_; }
+    [[noreturn]] void out_of_step(const std::string& message) { executor_.lockstep.leave(message); }
+    const std::string& why_out_of_step() const { return executor_.lockstep.why(); }
 
     // One operation at a time, which nobody advances but the one who asks for its end: true where
     // no other member waits for anything more of this one in it (Plan::tells_first, and its lane
@@ -85,29 +81,13 @@ public:
         runs_.push_back(&run);
     }
 
-    Waiter& waiter() { return waiter_; }
+    Waiter& waiter() { return executor_.waiter; }
 
     std::uint64_t operations() const { return sequence_; }
 
 private:
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
-    void write_down(std::uint64_t taken, std::uint64_t called);
-    void compare_calls(std::uint64_t taken);
-    void meet();
-
-    // The number that an operation has when those below `taken` are others', and how many it takes.
-    std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
-        return schedule.wide ? (taken + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas() : taken;
-    }
-    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.wide ? lanes_.areas() : 1; }
-    struct Frame;
-    template <class Wait>
-    bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
-    template <class Wait>
-    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
-    template <class Wait>
-    bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
     bool begin_otherwise(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
@@ -121,32 +101,11 @@ private:
     template <class Act>
     void unless_out_of_step(Act&&);
 
-    enum class Way { read, write };
-    // Where this process reaches what the peer calls `there`, in a mapped buffer.
-    std::byte* reached(const Frame&, int peer, std::uint64_t there) const;
-    // `bytes` between `here` and the peer's `there`.
-    void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
-    void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
-                          const std::byte* operand, std::size_t element);
-    [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name,
-                                   bool more_sent = false, bool more_expected = false);
-    [[noreturn]] void lost(int peer, const char* name, int error);
-    // A member that sent something in operation `sequence` is through with all before it.
-    void note_done(int peer, std::uint64_t sequence) {
-        std::uint64_t& known = known_done_[static_cast<std::size_t>(peer)];
-        if (known < sequence) known = sequence;
-    }
-
-    Waiter waiter_;
+    Executor executor_;
     std::uint64_t sequence_ = 0;             // operations that were started
     static constexpr std::uint64_t nothing = UINT64_MAX;
     std::uint64_t doing_ = nothing;          // before the last of them, which this member waits for in place
-    std::string out_of_step_;                // why none is run any more
-    std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
-    std::uint64_t all_done_ = 0;             // the least of them, as last looked
-    std::vector<pid_t> pids_;
-    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
-    std::vector<std::byte> scratch_, piece_;
+    std::vector<std::byte> scratch_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
     std::uint64_t message_slots_ = 0;        // one for each of their pieces so far

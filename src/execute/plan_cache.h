@@ -24,12 +24,8 @@ std::size_t hash_of_call(const Problem&);
 struct Planned {
     Problem problem;
     Plan plan;
-
-private:
-    template <class Call>
-    friend class PlanCache;
-    const void* by_ = nullptr;
-    std::size_t hash_ = 0;
+    const void* by = nullptr;  // PlanCache::keep
+    std::size_t hash = 0;
     std::size_t steps() const;
 };
 
@@ -51,18 +47,18 @@ public:
     }
     // In place of the one of the same problem, if there is one.
     Call& keep(std::shared_ptr<Call> call, const void* by = nullptr) {
-        call->by_ = by;
-        call->hash_ = hash(call->problem, by);
+        call->by = by;
+        call->hash = hash(call->problem, by);
         steps_ += call->steps();
         calls_.erase(call);
         return **calls_.insert(std::move(call)).first;
     }
     // One that has blocks of other lengths from now on, for which there is none yet.
     void set_blocks(Call& call, const Problem& problem) {
-        auto node = calls_.extract(calls_.find(Asked{call.problem, call.by_, call.hash_}));
+        auto node = calls_.extract(calls_.find(Asked{call.problem, call.by, call.hash}));
         call.problem.blocks = problem.blocks;
         call.problem.sends = problem.sends;
-        call.hash_ = hash(call.problem, call.by_);
+        call.hash = hash(call.problem, call.by);
         calls_.insert(std::move(node));
     }
 
@@ -75,15 +71,15 @@ private:
     static std::size_t hash(const Problem& p, const void* by) { return hash_of_call(p) ^ std::hash<const void*>()(by); }
     struct Hash {
         using is_transparent = void;
-        std::size_t operator()(const std::shared_ptr<Call>& c) const { return c->hash_; }
+        std::size_t operator()(const std::shared_ptr<Call>& c) const { return c->hash; }
         std::size_t operator()(const Asked& a) const { return a.hash; }
     };
     struct Same {
         using is_transparent = void;
         bool operator()(const std::shared_ptr<Call>& a, const std::shared_ptr<Call>& b) const {
-            return a->by_ == b->by_ && is_same_call(a->problem, b->problem);
+            return a->by == b->by && is_same_call(a->problem, b->problem);
         }
-        bool operator()(const Asked& a, const std::shared_ptr<Call>& b) const { return a.by == b->by_ && is_same_call(a.problem, b->problem); }
+        bool operator()(const Asked& a, const std::shared_ptr<Call>& b) const { return a.by == b->by && is_same_call(a.problem, b->problem); }
         bool operator()(const std::shared_ptr<Call>& a, const Asked& b) const { return (*this)(b, a); }
     };
 

@@ -27,7 +27,7 @@ struct Mapped {
     std::span<std::byte* const> input, output;
 };
 
-class Group;
+class Executor;
 
 struct Run {
     bool finished = false;
@@ -44,6 +44,7 @@ struct Run {
 
 private:
     friend class Group;
+    friend class Executor;
 
     // A piece of the plan that is in flight, an operation of its own.
     struct Piece {

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "execute/copy.h"
-#include "execute/group.h"
+#include "execute/executor.h"
 
 namespace fanlight {
 
@@ -47,8 +47,7 @@ struct ToTheEnd {
     }
 };
 
-// Where one operation of a group works.
-struct Group::Frame {
+struct Executor::Frame {
     std::uint64_t sequence;
     std::byte* base[3];  // by Buffer
     const Combiner* combiner;
@@ -74,7 +73,7 @@ struct Group::Frame {
 // Its lane and its staging may be used again when every member has read all that it wanted of
 // the operations that used them before.
 template <class Wait>
-bool Group::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
+bool Executor::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
     sequence = number(schedule, taken);
     const std::uint64_t ahead = schedule.wide ? 1 : schedule.stages ? lanes_.areas() : lanes_.lanes();
     if (sequence < ahead) return true;
@@ -101,7 +100,7 @@ inline void offer_inline(Cell& cell, const BoundStep& s, const std::byte* from, 
 }
 
 template <class Wait>
-bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
+bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
     const Combiner* const combiner = frame.combiner;
     std::byte* const segment = lanes_.base();
@@ -134,7 +133,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (s.place == Place::direct) {
                     const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
                     if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
-                    if (post.bytes != s.bytes) [[unlikely]] wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
+                    if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
                 } else if (s.place != Place::inlined) {
@@ -192,7 +191,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
                 if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
-                    wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
+                    lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
@@ -259,7 +258,7 @@ bool Group::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t
 
 // What this member offered of its own memory is its own again when the readers have read it.
 template <class Wait>
-bool Group::was_read(const BoundSchedule& schedule, std::uint64_t sequence, const Wait& wait) {
+bool Executor::was_read(const BoundSchedule& schedule, std::uint64_t sequence, const Wait& wait) {
     for (const BoundStep& s : schedule.steps) {
         if (s.kind != BoundKind::offer || s.place != Place::direct) continue;
         for (std::uint32_t i = 0; i < s.readers; ++i) {

@@ -152,7 +152,7 @@ def significant(f, name):
         return "true"
     if (f.name.startswith("Gather") and name in ("recvtype", "recvcounts", "displs")) or \
        (f.name.startswith("Scatter") and name in ("sendtype", "sendcounts", "displs")):
-        return "call.is_rank(root)"
+        return "persistent.is_rank(root)"
     if name in ("recvcounts", "rdispls", "displs", "recvtypes"):
         return "true"
     return ("sendbuf" if name.startswith("s") else "recvbuf") + " != MPI_IN_PLACE"
@@ -168,7 +168,7 @@ def is_served(f, leave):
     """Tries Fanlight, and leaves the wrapper where it has served the call."""
     lines = [f"    if (const fanlight::Decision* d = {served_call(f, [p.name for p in f.parameters])}) {{"]
     if f.kind == "initialised":
-        kept = "".join(f", {p.name} = call.kept({p.name}, {significant(f, p.name)})" for p in f.parameters
+        kept = "".join(f", {p.name} = persistent.copy({p.name}, {significant(f, p.name)})" for p in f.parameters
                        if p.type == "MPI_Datatype")
         # Programs give back arrays after the initialisation.
         arrays = [p.name for p in f.parameters if p.array]
@@ -176,11 +176,12 @@ def is_served(f, leave):
             which = str(p.name[0] == "s").lower() if f.neighbors else significant(f, p.name)
             of = "of_neighbors" if f.neighbors else "of_each"
             if p.type == "const MPI_Datatype":
-                kept += f", {p.name} = call.kept_{of}({p.name}, {p.name.replace('types', 'counts')}, {which})"
+                kept += f", {p.name} = persistent.copy_{of}({p.name}, {p.name.replace('types', 'counts')}, {which})"
             else:
-                kept += f", {p.name} = call.kept_{of}({p.name}, {which})"
+                kept += f", {p.name} = persistent.copy_{of}({p.name}, {which})"
         again = served_call(f, [p.name + (".data()" if p.name in arrays else "") for p in f.parameters])
-        lines.append(f"        call.repeat([={kept}](fanlight::Call& call) {{ {again}; }});")
+        lines += ["        fanlight::Persistent& persistent = call.persistent();",
+                  f"        persistent.again = [={kept}](fanlight::Call& call) {{ {again}; }};"]
     lines = [*lines, *("        " + line for line in leave), "    }"]
     return caught(lines, [line.replace("call.served(*d)", "call.raised(e)") for line in leave])
 

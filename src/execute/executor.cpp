@@ -1,0 +1,114 @@
+#include "execute/executor.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "execute/copy.h"
+#include "execute/steps.h"
+#include "topology/cores.h"
+
+namespace fanlight {
+
+Executor::Executor(const SharedLanes& lanes, int rank, int size, Waiter::Hooks hooks, int ranks_on_node, int cores,
+                   std::span<std::byte> mapped_scratch)
+    : waiter(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
+      lockstep(lanes, rank, size),
+      lanes_(lanes),
+      rank_(rank),
+      size_(size),
+      mapped_scratch_(mapped_scratch),
+      known_done_(static_cast<std::size_t>(size), 0),
+      pids_(static_cast<std::size_t>(size), 0),
+      seen_bits_(lanes.lanes() * lanes.register_words(), 0) {
+    store(lanes.member(rank).pid_namespace, pid_namespace());
+    store(lanes.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+}
+
+void Executor::meet() {
+    const std::uint64_t own = load(lanes_.member(rank_).pid_namespace);
+    std::vector<pid_t> watched;
+    for (int r = 0; r < size_; ++r) {
+        const SharedLanes::Member& member = lanes_.member(r);
+        pids_[static_cast<std::size_t>(r)] = static_cast<pid_t>(load(member.pid));
+        // Elsewhere the same number may be a stranger's, or nobody's.
+        const bool known = own != 0 && load(member.pid_namespace) == own;
+        watched.push_back(known ? pids_[static_cast<std::size_t>(r)] : 0);
+    }
+    waiter.watch(watched, rank_);
+    waiter.share_cores(&lanes_.member(0).core, sizeof(SharedLanes::Member));
+}
+
+std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) const {
+    const std::size_t offset = there & ((std::uint64_t{1} << Frame::buffer_bits) - 1), p = static_cast<std::size_t>(peer);
+    switch (static_cast<Buffer>((there >> Frame::buffer_bits) - 1)) {
+        case Buffer::input: return frame.mapped->input[p] + frame.shift + offset;
+        case Buffer::output: return frame.mapped->output[p] + frame.shift + offset;
+        default: break;  // scratch
+    }
+    return mapped_scratch_.data() + p * (mapped_scratch_.size() / static_cast<std::size_t>(size_)) + offset;
+}
+
+void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
+    if (frame.mapped) {
+        std::byte* const theirs = reached(frame, peer, there);
+        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_bytes(theirs, here, bytes);
+    }
+    const pid_t pid = pids_[static_cast<std::size_t>(peer)];
+    while (bytes > 0) {
+        const iovec mine{here, bytes};
+        const iovec theirs{reinterpret_cast<void*>(there), bytes};
+        const ssize_t n = way == Way::read ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
+                                           : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
+        if (n <= 0) {
+            if (n < 0 && errno == EINTR) continue;
+            lost(peer, frame.name, n < 0 ? errno : EFAULT);
+        }
+        here += n;
+        there += static_cast<std::uint64_t>(n);
+        bytes -= static_cast<std::size_t>(n);
+    }
+}
+
+// Piece by piece, each combined while it is still in this core's own cache.
+void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
+                             const std::byte* operand, std::size_t element) {
+    const CombinerCall apply{frame.combiner};
+    if (frame.mapped) {
+        const std::byte* const theirs = reached(frame, s.peer, there);
+        if (s.fused == Order::before) apply(operand, theirs, to, s.bytes);
+        else if (s.fused == Order::after) apply(theirs, operand, to, s.bytes);
+        else if (s.order == Order::before) apply(theirs, to, to, s.bytes);
+        else apply(to, theirs, to, s.bytes);
+        return;
+    }
+    // Smaller pieces cost more system calls, larger ones leave the cache: measured.
+    const std::size_t cached_piece = own_cache() / 8;
+    const std::size_t piece = std::max(cached_piece / element, std::size_t{1}) * element;
+    if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
+    for (std::size_t i = 0; i < s.bytes; i += piece) {
+        const std::size_t n = std::min(piece, s.bytes - i);
+        if (s.fused != Order::overwrite) {
+            copy_once(Way::read, frame, s.peer, to + i, there + i, n);
+            if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
+            else apply(to + i, operand + i, to + i, n);
+        } else {
+            copy_once(Way::read, frame, s.peer, piece_.data(), there + i, n);
+            if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
+            else apply(to + i, piece_.data(), to + i, n);
+        }
+    }
+}
+
+// It can be read no more: it died, or somebody forbade it on the way.
+[[noreturn]] void Executor::lost(int peer, const char* name, int error) {
+    waiter.fail("rank " + std::to_string(rank_) + " cannot read the memory of rank " +
+                 std::to_string(peer) + " in " + name + ": " + std::strerror(error) +
+                 " (FANLIGHT_SINGLE_COPY=off avoids process_vm_readv)");
+}
+
+}  // namespace fanlight

@@ -1,0 +1,75 @@
+// Runs the steps of bound schedules (steps.h): over the cells and the staging of a group's members, by copies between
+// their processes, and by messages.
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "execute/lockstep.h"
+#include "execute/plan.h"
+#include "execute/run.h"
+#include "execute/wait.h"
+#include "transport/remote.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+class Executor {
+public:
+    // `mapped_scratch`: mapped by all, in equal parts for each member.
+    Executor(const SharedLanes&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
+    // Before the first operation, when all members are there.
+    void meet();
+
+    // Where one operation works.
+    struct Frame;
+    // The number that an operation has when those below `taken` are others', and how many it takes.
+    std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
+        return schedule.wide ? (taken + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas() : taken;
+    }
+    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.wide ? lanes_.areas() : 1; }
+    // Whether an operation that stages nothing has its lane, without a look at the others.
+    bool has_free_lane(std::uint64_t sequence) const { return sequence < all_done_ + lanes_.lanes(); }
+    template <class Wait>
+    bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
+    template <class Wait>
+    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
+    template <class Wait>
+    bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    // This member is through with all operations below this number.
+    void tell_done(std::uint64_t done) const { store(lanes_.member(rank_).done, done); }
+
+    Waiter waiter;
+    Lockstep lockstep;
+
+private:
+    enum class Way { read, write };
+    // Where this process reaches what the peer calls `there`, in a mapped buffer.
+    std::byte* reached(const Frame&, int peer, std::uint64_t there) const;
+    // `bytes` between `here` and the peer's `there`.
+    void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
+    void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
+                          const std::byte* operand, std::size_t element);
+    [[noreturn]] void lost(int peer, const char* name, int error);
+    // A member that sent something in operation `sequence` is through with all before it.
+    void note_done(int peer, std::uint64_t sequence) {
+        std::uint64_t& known = known_done_[static_cast<std::size_t>(peer)];
+        if (known < sequence) known = sequence;
+    }
+
+    const SharedLanes& lanes_;
+    const int rank_, size_;
+    const std::span<std::byte> mapped_scratch_;
+    std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
+    std::uint64_t all_done_ = 0;             // the least of them, as last looked
+    std::vector<pid_t> pids_;
+    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
+    std::vector<std::byte> piece_;
+};
+
+}  // namespace fanlight

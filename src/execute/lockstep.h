@@ -1,0 +1,45 @@
+// Whether the ranks of a group call the same collectives, in the same order and of the same lengths.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "execute/called.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+class Lockstep {
+public:
+    Lockstep(const SharedLanes& lanes, int rank, int size) : lanes_(lanes), rank_(rank), size_(size) {}
+
+    // Operation `taken` is this one here, for the others to see.
+    void write_down(std::uint64_t taken, std::uint64_t called) const {
+        SharedLanes::Called& mine = lanes_.called(rank_, taken);
+        if (load(mine.taken) == taken + 1) return;
+        store(mine.taken, 0);  // until `what` is there
+        store(mine.what, called);
+        store(mine.taken, taken + 1);
+    }
+    // Throws OutOfStep when another one is in this very operation by another call.
+    void compare(std::uint64_t taken);
+    // Who finds it is the reader, or the writer of a block that is written straight into the other's memory.
+    // `more_sent`, `more_expected`: there is more than that.
+    [[noreturn]] void wrong_length(int peer, bool peer_sends, std::size_t sent, std::size_t expected, const char* name,
+                                   bool more_sent = false, bool more_expected = false);
+    // This member can take part no more: the others find it where they wait.
+    [[noreturn]] void leave(const std::string& message);
+    // Why nothing is run any more; empty as long as all is well.
+    const std::string& why() const { return why_; }
+    void check() const {
+        if (!why_.empty()) [[unlikely]] throw OutOfStep(why_);
+    }
+
+private:
+    const SharedLanes& lanes_;
+    const int rank_, size_;
+    std::string why_;
+};
+
+}  // namespace fanlight
