@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "algorithms/declarations.h"
 #include "algorithms/levels.h"
+#include "schedule/domain_lanes.h"
 
 namespace fanlight {
 
@@ -61,18 +63,65 @@ const Algorithm& telling(Schedule (*schedule)(const Problem&)) {
 }  // namespace
 
 const Algorithm* lengths_first(const Algorithm& a) {
-    static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down);
+    static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down), &around = telling(neighbor_alltoallv_algorithms::all_write_all);
     if (!a.levels) return nullptr;
+    if (a.operation == Operation::alltoallv) return &around;
     if (a.operation == Operation::gatherv) return &up;
     return a.operation == Operation::scatterv ? &down : nullptr;
 }
+
+namespace {
+
+// To each neighbour those of its lane.
+void lengths_around(const DomainLanes& lanes, std::vector<Edge>& edges) {
+    if (!lanes.exist()) return;
+    const std::size_t bytes = static_cast<std::size_t>(lanes.domains()) * length;
+    for (int domain = 0; domain < lanes.domains(); ++domain)
+        for (int from = 0; from < lanes.lanes(); ++from)
+            for (int to = 0; to < lanes.lanes(); ++to)
+                if (from != to)
+                    edges.push_back({.from = lanes.rank(domain, from), .to = lanes.rank(domain, to), .bytes = bytes,
+                                     .sent = lanes.place(0, to) * length, .taken = lanes.place(0, from) * length});
+}
+
+}  // namespace
+
+std::vector<int> places_of_lengths(const Problem& p) {
+    if (p.operation != Operation::alltoallv) return Stages(p).order();
+    const DomainLanes lanes(p);
+    std::vector<int> order(static_cast<std::size_t>(lanes.exist() ? p.size : 0));
+    for (std::size_t r = 0; r < order.size(); ++r) order[lanes.place(lanes.domain(static_cast<int>(r)), lanes.lane(static_cast<int>(r)))] = static_cast<int>(r);
+    return order;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> awaited_lengths(const Problem& p) {
+    std::vector<std::pair<std::size_t, std::size_t>> result;
+    const std::vector<int> order = places_of_lengths(p);
+    if (p.operation == Operation::alltoallv) {
+        const DomainLanes lanes(p);
+        for (std::size_t i = 0; i < order.size(); ++i)
+            if (lanes.lane(order[i]) != lanes.own_lane()) result.emplace_back(i, order.size() + i);
+        return result;
+    }
+    const std::vector<int> theirs = Stages(p).stands_for(p.rank);
+    for (std::size_t i = 0; i < order.size() && p.rank != p.root; ++i)
+        if (const int r = order[i]; r != p.rank && std::ranges::find(theirs, r) != theirs.end()) result.emplace_back(i, static_cast<std::size_t>(r));
+    return result;
+}
+
+std::vector<Block>& blocks_of_awaited(Problem& p) { return p.operation == Operation::alltoallv ? p.sends : p.blocks; }
 
 Problem lengths_of(const Problem& whole) {
     Problem p = whole;
     const bool from_root = whole.operation == Operation::scatterv;
     p.operation = Operation::neighbor_alltoallv;
     p.blocks.clear();
+    p.sends.clear();
     p.parameters = {};
+    if (whole.operation == Operation::alltoallv) {
+        lengths_around(DomainLanes(whole), p.edges);
+        return p;
+    }
     const Stages stages(whole);
     std::vector<std::size_t> place(stages.order().size());
     for (std::size_t i = 0; i < place.size(); ++i) place[static_cast<std::size_t>(stages.order()[i])] = i * length;

@@ -15,8 +15,7 @@ constexpr std::size_t most = 64 / bits;
 
 // What can run on a level: where no rank knows all lengths, nothing that reads, for which places must be known.
 bool is_for_levels(const Algorithm& a) {
-    const bool lengths_are_unknown = a.operation == Operation::gatherv || a.operation == Operation::scatterv;
-    return !a.levels && (a.piecewise || !lengths_are_unknown);
+    return !a.levels && a.operation != Operation::alltoallv && (a.piecewise || !lengths_are_unknown(a.operation));
 }
 
 // What runs inside the domains, up, down or among all, and between the outermost ones.  Allgather's blocks go up and
@@ -62,6 +61,7 @@ std::string names_of(std::span<const Operation> operations) {
 
 std::uint64_t level_names(Operation operation, std::span<const std::string_view> names) {
     if (names.size() > most) throw std::invalid_argument("by-levels takes the names of " + std::to_string(most) + " algorithms at most");
+    if (operation == Operation::alltoallv && !names.empty()) throw std::invalid_argument("by-levels of alltoallv takes no names: its lanes are its own");
     const Parts parts = parts_of(operation);
     std::uint64_t result = 0;
     const Algorithm* innermost = nullptr;
@@ -126,6 +126,7 @@ bool goes_by_levels(const Problem& p, const Domains& domains) {
         case Operation::scan:
         case Operation::exscan: return domains.blocked();
         case Operation::alltoall: return false;  // each block would move once more
+        case Operation::alltoallv:
         case Operation::gatherv:
         case Operation::scatterv: return false;  // lengths would travel first
         default: return find_algorithm(p.operation, "by-levels") && (!reduces(p.operation) || p.commutative || domains.blocked());

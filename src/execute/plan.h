@@ -131,7 +131,7 @@ public:
         BindOptions options;
         std::vector<std::uint64_t> told, heard;  // the first part's buffers
         std::vector<int> places;                 // whose length is at which place
-        std::vector<std::pair<std::size_t, int>> awaited;  // where in `heard` whose length will be
+        std::vector<std::pair<std::size_t, std::size_t>> awaited;  // awaited_lengths
         BoundSchedule blocks;
         bool bound = false;                      // with these lengths
     };

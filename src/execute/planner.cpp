@@ -11,7 +11,6 @@
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
 #include "schedule/builder.h"
-#include "schedule/stages.h"
 
 namespace fanlight {
 
@@ -302,7 +301,7 @@ void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, c
         // What is shorter finds room as it is.
         options.single_copy_from = std::min(options.single_copy_from, lines_in(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
     }
-    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, options, plan);
+    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, in_pieces && share.wide, options, plan);
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
 }
 
@@ -316,24 +315,23 @@ Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, Mo
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
-    return {{at_reader ? ways * ways : peers, peers}, exchange && near > 2, at_reader, ways};
+    return {{at_reader || exchange ? peers * ways : peers, peers}, exchange && near > 2, at_reader, ways};
 }
 
 // Two operations, of which the second has its steps when the first is over.
-void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
+void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool wide, const BindOptions& options, Plan& plan) const {
     Plan made;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
+    made.parts.back().schedule.wide = wide;
     made.lengths = std::make_unique<Plan::Lengths>();
     Plan::Lengths& lengths = *made.lengths;
     lengths.problem = problem;
     lengths.options = options;
-    const Stages stages(problem);
-    const std::vector<int> theirs = stages.stands_for(problem.rank);
-    for (std::size_t i = 0; i < stages.order().size() && problem.rank != problem.root; ++i)
-        if (const int r = stages.order()[i]; r != problem.rank && std::ranges::find(theirs, r) != theirs.end()) lengths.awaited.emplace_back(i, r);
-    lengths.heard.resize(stages.order().size());
-    lengths.places = stages.order();
+    lengths.places = places_of_lengths(problem);
+    lengths.awaited = awaited_lengths(problem);
+    lengths.heard.resize(lengths.places.size());
+    if (problem.operation == Operation::alltoallv) lengths.problem.sends.resize(static_cast<std::size_t>(problem.size) + lengths.places.size());
     tell_lengths(problem, lengths);
     BindOptions whole = options_;
     whole.reach = options.reach;
@@ -344,6 +342,14 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, c
 
 void Planner::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
     lengths.told.clear();
+    if (p.operation == Operation::alltoallv) {
+        const auto own = lengths.problem.sends.begin();
+        lengths.bound = lengths.bound && lengths.problem.blocks == p.blocks && std::equal(p.sends.begin(), p.sends.end(), own);
+        lengths.problem.blocks = p.blocks;
+        std::copy(p.sends.begin(), p.sends.end(), own);
+        for (const int r : lengths.places) lengths.told.push_back(p.sends[static_cast<std::size_t>(r)].bytes);
+        return;
+    }
     for (const int r : lengths.places) {
         const bool is_own = r == p.rank, is_known = is_own || p.rank == p.root;
         const Block& block = p.blocks[static_cast<std::size_t>(r)];
@@ -358,13 +364,14 @@ void Planner::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
 
 void Planner::bind_blocks(const Plan& plan) const {
     Plan::Lengths& lengths = *plan.lengths;
-    for (const auto& [place, rank] : lengths.awaited) {
-        std::size_t& known = lengths.problem.blocks[static_cast<std::size_t>(rank)].bytes;
+    for (const auto& [place, block] : lengths.awaited) {
+        std::size_t& known = blocks_of_awaited(lengths.problem)[block].bytes;
         if (known == lengths.heard[place]) continue;
         known = lengths.heard[place];
         lengths.bound = false;
     }
     if (!lengths.bound) bind_piece(*plan.algorithm, lengths.problem, plan.called, lengths.options, lengths.blocks);
+    lengths.blocks.wide = plan.parts.back().schedule.wide;
     lengths.bound = true;
 }
 

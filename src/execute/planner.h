@@ -79,7 +79,7 @@ private:
     std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
-    void plan_lengths(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
+    void plan_lengths(const Algorithm&, const Problem&, bool wide, const BindOptions&, Plan&) const;
     static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.
     struct Share {

@@ -75,8 +75,9 @@ struct Problem {
     // own block's length, and by levels those of the ranks that it stands for; the other entries are zero there.
     std::vector<Block> blocks = {};
     // alltoallv: what goes to each rank, in the input, while `blocks` is what comes from each, in
-    // the output.  A rank knows its own lists alone; the problem as a whole, from which those of
-    // the ranks are taken (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
+    // the output.  A rank knows its own lists alone, and behind `sends` the lengths of what it passes on
+    // (domain_lanes.h); the problem as a whole, from which those of the ranks are taken (all_ranks.h), holds the lists
+    // of rank 0, 1, ... behind one another.
     std::vector<Block> sends = {};
     // neighbors: the edges, those between the same two ranks in the same order at both.  A rank
     // knows its own alone, and of those that come to it `sent` only where all blocks have the same

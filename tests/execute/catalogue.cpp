@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "../schedule/graphs.h"
+#include "algorithms/lengths.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -194,12 +195,14 @@ Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, c
     if (unknown && !group.plans_any(algorithm, reach, most)) throw std::invalid_argument("staged whole");
     for (int r = 0; r < p.size && p.rank != p.root && has_root(p.operation) && unknown; ++r)
         if (r != p.rank) known.blocks[static_cast<std::size_t>(r)] = {};  // what others will tell
+    if (p.operation == Operation::alltoallv) known.sends.resize(static_cast<std::size_t>(p.size));
     return group.plan(algorithm, known, reach, most);
 }
 
 void hear_lengths(const Group& group, const Plan& plan, const Problem& whole) {
     if (!plan.lengths) return;
-    for (const auto& [place, rank] : plan.lengths->awaited) plan.lengths->heard[place] = whole.block(rank).bytes;
+    Problem known = problem_at(whole, plan.lengths->problem.rank);
+    for (const auto& [place, block] : plan.lengths->awaited) plan.lengths->heard[place] = blocks_of_awaited(known)[block].bytes;
     group.bind_blocks(plan);
 }
 

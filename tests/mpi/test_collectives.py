@@ -113,8 +113,8 @@ LEVELS = "by-levels(minimum=16)"
     (MPICH, 4, "1x2x2", "off"), (MPICH, 5, "1x(1+2)+1x2:cyclic", "on"), (MPICH, 4, "2x2:cyclic", "off"), (OPENMPI, 4, "1x2+1x(1+1)", "on"),
     (OPENMPI, 5, "2+1+2", "off"), (IMPI, 4, "1x2x2", "on")], ids=str)
 def test_lengths_by_levels(mpi, ranks, topology, single_copy, requests, fanlight_only):
-    operations = ("gatherv", "scatterv")
-    result = run(mpi, ranks, "collectives --quick --only=gatherv,scatterv",
+    operations = ("gatherv", "scatterv", "alltoallv")
+    result = run(mpi, ranks, "collectives --quick --only=" + ",".join(operations),
                  {"ALGORITHM": ",".join(f"{o}:{LEVELS}" for o in operations), "TOPOLOGY": topology, "SINGLE_COPY": single_copy}, timeout=100,
                  settings={"BY_REQUESTS": requests} if requests else {}, preloads=(mpi.program("by_requests.so"), None) if requests else (None,)).must_be_ok()
     names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}

@@ -284,6 +284,11 @@ const std::multimap<std::string, Formula> formulas{
                             [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p * (p - 2 + p / 2); },
                             [](N p) { return p % 2 || p == 2 ? others(p) : 2; }, nullptr, {}, "2x*"}},
     {"alltoallv all-write-all", {all_pairs, all_pairs, one, unit}},
+    {"alltoallv by-levels", {all_pairs, all_pairs, one, unit}},
+    // n neighbours each: to the n - 1 others what they pass on and their own, and one along the lane.
+    {"alltoallv by-levels", {[](N p) { return p % 2 ? all_pairs(p) : p * (2 * (p / 2 - 1) + 1); },
+                             [](N p) { return p % 2 ? all_pairs(p) : p * (2 * (p / 2 - 1) + p / 2); },
+                             [](N p) { return p % 2 || p == 2 ? one(p) : 2; }, nullptr, {}, "2x*"}},
     {"alltoallv pairwise", {all_pairs, all_pairs, others}},
     // On a ring: a message to each side.
     {"neighbor-allgather all-write-all", {both_sides, both_sides, one, unit}},

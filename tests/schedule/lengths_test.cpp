@@ -1,4 +1,4 @@
-// gatherv and scatterv by levels: the lengths come to whoever needs them, and with these alone each rank makes its
+// gatherv, scatterv and alltoallv by levels: the lengths come to whoever needs them, and with these alone each rank makes its
 // part of the schedule that it would make if it knew all.
 #include "algorithms/lengths.h"
 
@@ -17,7 +17,7 @@ constexpr const char* topologies[] = {"1x4", "4x1", "2x3", "2x2:cyclic", "1+3", 
 template <class Check>
 void for_all(Check&& check) {
     for (const Algorithm& a : algorithms()) {
-        if (!lengths_first(a)) continue;
+        if (!lengths_first(a) || a.operation == Operation::alltoallv) continue;
         for (const char* text : topologies)
             for (int root = 0; root < Topology::places(text); ++root) {
                 Problem p;
@@ -83,6 +83,51 @@ TEST(Lengths, LongBlocksGoStraight) {
             if (r != p.root) all += p.block(r).bytes;
         EXPECT_EQ(count(schedules_of_all(a.schedule, p), p.topology).all.bytes, all) << text;
     });
+}
+
+// alltoallv: what a rank hears from its domain's others is what it passes on.
+TEST(Lengths, AreToldByNeighbours) {
+    int heard_at_all = 0;
+    for (const char* text : topologies) {
+        Problem p;
+        p.operation = Operation::alltoallv;
+        p.size = Topology::places(text);
+        p.topology = Topology::from(text, p.size);
+        std::vector<std::size_t> lengths;
+        for (int i = 0; i < p.size * p.size; ++i) lengths.push_back(static_cast<std::size_t>(i % 7 == 3 ? 0 : i));
+        set_exchange(p, lengths);
+        constexpr std::size_t unheard = SIZE_MAX;
+        std::vector<std::vector<std::size_t>> heard(static_cast<std::size_t>(p.size), std::vector<std::size_t>(static_cast<std::size_t>(p.size), unheard));
+        const std::vector<int> places = places_of_lengths(p);
+        for (const Edge& e : lengths_of(p).edges)
+            for (std::size_t k = 0; k < e.bytes / 8; ++k)
+                heard[static_cast<std::size_t>(e.to)][e.taken / 8 + k] = lengths[static_cast<std::size_t>(e.from * p.size + places[e.sent / 8 + k])];
+        for (int r = 0; r < p.size; ++r) {
+            Problem own = problem_at(p, r);
+            for (const auto& [place, block] : awaited_lengths(own)) {
+                EXPECT_EQ(heard[static_cast<std::size_t>(r)][place], blocks_of_awaited(own)[block].bytes) << text << ", rank " << r << ", place " << place;
+                ++heard_at_all;
+            }
+        }
+    }
+    EXPECT_GT(heard_at_all, 400);
+}
+
+// With d domains of n ranks: n - 1 and d - 1 messages of a rank instead of all d n - 1.
+TEST(Lengths, ShortBlocksGoInFewMessages) {
+    const Algorithm& a = *find_algorithm(Operation::alltoallv, "by-levels");
+    Problem p;
+    p.operation = a.operation;
+    p.size = 12;
+    p.topology = Topology::from("3x4:cyclic", 12);
+    const auto messages = [&](std::size_t bytes) {
+        set_exchange(p, std::vector<std::size_t>(144, bytes));
+        const Counts c = count(schedules_of_all(a.schedule, p), p.topology);
+        return std::pair(c.all.messages, c.between[0].messages);
+    };
+    // To each neighbour what it passes on, and its own block.
+    EXPECT_EQ(messages(100), std::pair(std::size_t{12 * (2 * 3 + 2)}, std::size_t{12 * 2}));
+    EXPECT_EQ(messages(5000), std::pair(std::size_t{12 * 11}, std::size_t{12 * 8}));
 }
 
 }  // namespace
