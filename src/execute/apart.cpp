@@ -9,36 +9,28 @@ namespace fanlight {
 using Look = OneLook<true>;
 
 bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-    if (!plan.offers_alone || sequence_ == 0) return begin_otherwise(run, plan, input, output, combiner);
+    if (sequence_ == 0) executor_.meet();
+    run.reserve(plan);
     // The others wait for this; what is noted down for later comes after it.
+    const Look look{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
-    const BoundStep& s = schedule.steps.front();
-    if (!executor_.has_free_lane(sequence_)) [[unlikely]] {
-        std::uint64_t sequence;
-        if (!executor_.lane_is_free(schedule, sequence_, sequence, Look{run.waits_for})) return begin_otherwise(run, plan, input, output, combiner);
+    std::uint64_t sequence = 0;
+    std::size_t next = 0;
+    const bool begins = plan.tells_first && executor_.lane_is_free(schedule, sequence_, sequence, look);
+    // No further than that: to look at what others have not written yet would take the line away from them.
+    if (begins) {
+        auto* const from = const_cast<std::byte*>(static_cast<const std::byte*>(input));
+        const Executor::Frame frame{sequence, {from, static_cast<std::byte*>(output), run.scratch()}, combiner, plan.name.c_str()};
+        executor_.steps(schedule, frame, next, schedule.told, look);
     }
-    offer_inline(*reinterpret_cast<Cell*>(lanes_.lane(sequence_) + s.cell), s, static_cast<const std::byte*>(input) + s.from, lanes_.base(), sequence_);
-    const std::uint64_t sequence = sequence_;
     prepare(run, plan, input, output, combiner);
+    if (!begins) return false;
     Run::Piece& piece = begin_piece(run);
     piece.sequence = sequence;
     piece.has_lane = true;
+    piece.step = next;
     executor_.lockstep.write_down(doing_ = piece.taken, plan.called);
-    piece.step = 1;
-    return true;
-}
-
-bool Group::begin_otherwise(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-    prepare(run, plan, input, output, combiner);
-    if (!plan.tells_first) return false;
-    const Look look{run.waits_for};
-    const BoundSchedule& schedule = plan.parts.front().schedule;
-    Run::Piece& piece = begin_piece(run);
-    if (!executor_.lane_is_free(schedule, piece.taken, piece.sequence, look)) return false;
-    piece.has_lane = true;
-    executor_.lockstep.write_down(doing_ = piece.taken, plan.called);
-    // No further: to look at what others have not written yet would take the line away from them.
-    return executor_.steps(schedule, Executor::Frame::of(run, piece), piece.step, schedule.told, look);
+    return next == schedule.told;
 }
 
 template <class Wait>

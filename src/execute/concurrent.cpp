@@ -7,7 +7,6 @@ namespace fanlight {
 
 void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     run.reserve(plan);
-    if (sequence_ == 0) executor_.meet();
     run.plan_ = &plan;
     run.input_ = static_cast<const std::byte*>(input);
     run.output_ = static_cast<std::byte*>(output);
@@ -57,6 +56,7 @@ Run::Piece& Group::begin_piece(Run& run) {
 }
 
 void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+    if (sequence_ == 0) executor_.meet();
     prepare(run, plan, input, output, combiner);
     runs_.push_back(&run);
 }

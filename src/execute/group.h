@@ -88,7 +88,6 @@ public:
 private:
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
                   const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
-    bool begin_otherwise(Run&, const Plan&, const void* input, void* output, const Combiner*);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
     bool has_message_slot(const Run&) const;

@@ -117,8 +117,6 @@ public:
     // One piece, of which the others have what they need before this member waits for anything:
     // once it has begun nobody needs this member until the next operation.
     bool tells_first = false;
-    // And that is one offer, of input that its cell holds.
-    bool offers_alone = false;
     // Blocks of other lengths, none longer than this, need no new plan (Planner::relength), but these
     // steps with lengths of their own; 0: they do.
     std::size_t relengths_to = 0;

@@ -208,10 +208,6 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
                                                             family_of(problem.operation) != Family::neighbors);
     const BoundSchedule& first = plan.parts.front().schedule;
     plan.tells_first = whole && nothing_is_direct && first.tells_first;
-    const auto is_alone = [](const BoundStep& s) {
-        return s.kind == BoundKind::offer && s.place == Place::inlined && s.from_buffer == Buffer::input && s.bytes > 0;
-    };
-    plan.offers_alone = plan.tells_first && !first.wide && first.told == 1 && is_alone(first.steps.front());
     plan.relengths_to = 0;
     plan.relengthed = false;
     if (whole && !reach.nodes && !lengths_first(algorithm)) keep_moves(algorithm, problem, options, plan);

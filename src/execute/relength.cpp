@@ -71,7 +71,7 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
     }
     if (plan.relengths_to == 0 || length_of(p) > plan.relengths_to) return false;
     plan.called = called(p);
-    plan.tells_first = plan.offers_alone = false;
+    plan.tells_first = false;
     BoundSchedule& schedule = plan.parts.front().schedule;
     if (!plan.relengthed) schedule = plan.moves;
     plan.relengthed = true;

@@ -42,6 +42,9 @@ struct Run {
                 if (piece.scratch.size() < part.schedule.scratch_bytes) piece.scratch.resize(part.schedule.scratch_bytes);
     }
 
+    // What reserve() has reserved for the first piece.
+    std::byte* scratch() { return pieces_.front().scratch.data(); }
+
 private:
     friend class Group;
     friend class Executor;

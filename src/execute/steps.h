@@ -93,12 +93,6 @@ bool Executor::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, 
     return true;
 }
 
-inline void offer_inline(Cell& cell, const BoundStep& s, const std::byte* from, const std::byte* segment, std::uint64_t sequence) {
-    std::memcpy(cell.payload, from, s.bytes);
-    cell.where = static_cast<std::uint64_t>(cell.payload - segment) - s.from;
-    store(cell.flag, flag_of(sequence, s.name, Place::inlined));
-}
-
 template <class Wait>
 bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
@@ -170,10 +164,9 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     const std::byte* from = at(s.from_buffer, s.from);
                     std::uint64_t where;
                     if (s.place == Place::inlined) {
-                        offer_inline(*cell, s, from, segment, sequence);
-                        break;
-                    }
-                    if (s.place == Place::staged) {
+                        std::memcpy(cell->payload, from, s.bytes);
+                        where = static_cast<std::uint64_t>(cell->payload - segment);
+                    } else if (s.place == Place::staged) {
                         std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
                         std::memcpy(staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
