@@ -64,8 +64,7 @@ def test_non_blocking(mpi, ranks, settings, plain):
 # Through the levels of nodes that are this one.  Intel MPI has no hook for non-blocking ones there: those under MPICH,
 # whose library takes the place of Intel's.
 TOPOLOGIES = pytest.mark.parametrize("topology", ["2x2", repeated("2x1x2"), repeated("2x2:cyclic")])
-BY_LEVELS = {"ALGORITHM": ",".join([*(f"{a.operation}:by-levels" for a in running.algorithms() if a.name == "by-levels"),
-                                    "alltoallv:all-write-all"])}
+BY_LEVELS = {"ALGORITHM": ",".join(f"{a.operation}:by-levels" for a in running.algorithms() if a.name == "by-levels")}
 
 
 @TOPOLOGIES
