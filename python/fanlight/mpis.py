@@ -124,14 +124,14 @@ def launcher_for(library: Path, kind: str) -> Path | None:
             names = (f"mpiexec.{kind}", f"mpirun.{kind}", *_LAUNCHERS)
             for name in names:
                 candidate = prefix / "bin" / name
-                if os.access(candidate, os.X_OK) and _launcher_kind(candidate) in (kind, None):
+                if os.access(candidate, os.X_OK) and launcher_kind(candidate) in (kind, None):
                     return candidate
             if prefix == Path("/usr"):
                 break
-    return next((launcher for _, launcher in _path_prefixes() if _launcher_kind(launcher) == kind), None)
+    return next((launcher for _, launcher in _path_prefixes() if launcher_kind(launcher) == kind), None)
 
 
-def _launcher_kind(launcher: Path) -> str | None:
+def launcher_kind(launcher: Path) -> str | None:
     try:
         said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20,
                               stdin=subprocess.DEVNULL)
@@ -202,13 +202,14 @@ def libraries_in(prefix: Path, soname: str = "libmpi*.so*") -> list[Path]:
     return [file for _, file in sorted(found.values())]
 
 
-def _ldd(program: Path) -> dict[str, Path | None]:
+def loaded_by(program: Path) -> dict[str, Path | None]:
     """What a program (or library) loads: file name -> where the linker finds it."""
     if elf.read(program) is None:
         return {}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # which is no part of the program
     try:
-        said = subprocess.run(["ldd", program], capture_output=True, text=True,
-                              env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL)
+        said = subprocess.run(["ldd", program], capture_output=True, text=True, env={**environment, "LC_ALL": "C"},
+                              stdin=subprocess.DEVNULL)
     except OSError as e:
         raise FanlightError(f"cannot run ldd: {e}",
                             "Install the package that has ldd (libc-bin), or give --mpi.") from e
@@ -221,7 +222,11 @@ def _ldd(program: Path) -> dict[str, Path | None]:
 
 
 def _from_elf(program: Path) -> Mpi | None:
-    loaded = _ldd(program)
+    about = elf.read(program)
+    if about and about.static:
+        raise FanlightError(f"{program} is linked statically, so that nothing can be preloaded into it",
+                            "Link it without -static, to the shared libmpi of its MPI.")
+    loaded = loaded_by(program)
     for path in filter(None, loaded.values()):
         if mpi := from_library(path, f"{program.name} is linked to it"):
             return mpi
@@ -236,6 +241,9 @@ def _from_elf(program: Path) -> Mpi | None:
         raise FanlightError(
             f"{program} needs {lost[0]}, which the dynamic linker does not find",
             "Put the folder with that library in LD_LIBRARY_PATH, or the MPI's mpiexec on the PATH.")
+    if elf.contains(program, "MPI_Init", "MPI_Init_thread"):
+        raise FanlightError(f"{program} has its MPI library linked into it, so that nothing can stand in for its calls",
+                            "Link it to the shared library: mpicc without -static, and libmpi.so in place of libmpi.a.")
     return None
 
 
@@ -283,7 +291,7 @@ def _from_python(interpreter: Path) -> Mpi | None:
     about = ask_python(interpreter)
     for module in about["modules"]:
         # A build for one ABI alone is linked to its libmpi; PyPI's wheels load it by name.
-        for soname, path in _ldd(Path(module)).items():
+        for soname, path in loaded_by(Path(module)).items():
             if path and (mpi := from_library(path, "mpi4py is linked to it")):
                 return mpi
     for prefix in dict.fromkeys((about["prefix"], about["base"])):
@@ -374,8 +382,4 @@ def find_mpi(program: Path, want: str = "auto") -> Mpi:
                       "its library in MPI4PY_LIBMPI (mpi4py) or MPI_LIB_NRN_PATH (NEURON)")
         raise FanlightError(f"{program.name} is not linked to {'an MPI' if want == 'auto' else kind}, and no {kind} "
                             f"was found {where}", advice + ".")
-    mpi = candidates[0]
-    if mpi.launcher is None:
-        raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",
-                            "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
-    return mpi
+    return candidates[0]
