@@ -85,7 +85,7 @@ def of_launcher(mpi: mpis.Mpi, wanted: str):
 
 
 def is_ours(file) -> str | None:
-    return next((abi for abi, name in libraries.FILES.items() if file_name(file) == name), None)
+    return next((abi for abi, name in libraries.FILES.items() if file_name(file).startswith(name)), None)
 
 
 def of_preloaded(mpi: mpis.Mpi | None):

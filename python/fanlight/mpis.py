@@ -119,8 +119,9 @@ def resolve_linker_script(library: Path) -> Path:
 
 def launcher_for(library: Path, kind: str) -> Path | None:
     """The launcher that was installed with a library; else one on the PATH that starts its programs."""
-    for start in dict.fromkeys((library.parent, library.resolve().parent)):
-        for prefix in list(start.parents)[:3]:
+    # /lib is as a rule a link to /usr/lib, whose launchers are in /usr/bin: Open MPI's takes its prefix from its own path.
+    for start in dict.fromkeys((library.parent, library.parent.resolve(), library.resolve().parent)):
+        for prefix in [p for p in list(start.parents)[:4] if p != Path("/")]:
             names = (f"mpiexec.{kind}", f"mpirun.{kind}", *_LAUNCHERS)
             for name in names:
                 candidate = prefix / "bin" / name
