@@ -86,6 +86,11 @@ def run(
         settings["FANLIGHT_REPORT"] = str((report_file or temporary).absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
+    if launch.is_a_rank() and not show:
+        if ranks or report or launcher != "auto":
+            raise FanlightError("a launcher has started this process already, so that -n, --report and --launcher have no meaning",
+                                "Leave them out, or the launcher: fanlight run -n 4 ./app. --report-file may be given to all ranks.")
+        launch.become(path, arguments or [], preloads, settings, found)
     chosen = launch.choose_launcher(found, launcher)
     command = launch.command_line(found, ranks, cores, path, arguments or [], preloads, settings, launcher_arg, chosen)
     if show:

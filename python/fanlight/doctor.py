@@ -41,7 +41,7 @@ def of_program(program: Path, loaded: dict[str, Path | None]):
         return
     if about.machine != (own := elf.read(Path("/proc/self/exe")).machine):
         yield Finding(PROBLEM, "program", f"it is for {about.machine}, this machine is {own}", "Compile it for this machine.")
-    if any("musl" in name for name in loaded):
+    if "musl" in about.interpreter:
         yield Finding(PROBLEM, "program", "it is linked to the C library musl; the preloads are for glibc",
                       "Build the program, or run it, on a distribution with glibc.")
     mode = program.stat().st_mode

@@ -16,6 +16,7 @@ class ElfFile:
     machine: str = ""
     soname: str = ""
     needed: list[str] = field(default_factory=list)
+    interpreter: str = ""  # the dynamic linker that a program asks for
     # A program that is linked statically, into which nothing can be preloaded.
     static: bool = False
 
@@ -40,6 +41,8 @@ def _read(elf: ELFFile) -> ElfFile:
             about.needed.append(tag.needed)
         elif tag.entry.d_tag == "DT_FLAGS_1":
             program = program or bool(tag["d_val"] & _PIE)
+    if "PT_INTERP" in segments:
+        about.interpreter = segments["PT_INTERP"].get_interp_name()
     about.static = program and "PT_INTERP" not in segments
     return about
 

@@ -101,6 +101,17 @@ def rank_environment(preloads: list[Path], settings: dict[str, str]) -> list[str
     return words
 
 
+def is_a_rank() -> bool:
+    """Whether a launcher has started this process as one of an MPI job's: mpiexec -n 4 fanlight run ./app."""
+    return any(variable in os.environ for variable in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"))
+
+
+def become(program: Path, arguments: list[str], preloads: list[Path], settings: dict[str, str], mpi: Mpi):
+    """The program in this process's place, as the rank that it is."""
+    ours = dict(word.split("=", 1) for word in rank_environment(preloads, settings))
+    os.execve(program, [str(program), *arguments], {**os.environ, **mpi.environment, **ours})
+
+
 def command_line(mpi: Mpi, ranks: int | None, cores: int, program: Path, arguments: list[str],
                  preloads: list[Path], settings: dict[str, str], launcher_arguments: list[str],
                  launcher: Launcher | None = None) -> list[str]:

@@ -1,9 +1,11 @@
 """`fanlight doctor`: each planted problem is named, with what to do about it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +99,19 @@ def test_a_program_with_more_rights(program):
     only(problems(program), "program", "more rights than its user", "chmod ug-s")
 
 
+def test_programs_for_other_systems(clean, program, tmp_path):
+    other = bytearray(program.read_bytes())
+    other[18] = 183  # AArch64's number
+    (tmp_path / "other").write_bytes(other)
+    (tmp_path / "other").chmod(0o755)
+    found = problems(tmp_path / "other")
+    assert "it is for AArch64, this machine is" in found["program"][0] and "Compile it" in found["program"][1], found
+    (tmp_path / "x.c").write_text("int main(void) { return 0; }\n")
+    gcc(tmp_path / "x.c", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", "-o", tmp_path / "musl")
+    says, remedy = problems(tmp_path / "musl")["program"]
+    assert "C library musl" in says and "glibc" in remedy
+
+
 # 8
 def test_address_sanitizer(clean, tmp_path):
     (tmp_path / "x.c").write_text("int main(void) { return 0; }\n")
@@ -139,6 +154,21 @@ def test_more_ranks_than_cores(program):
         only(problems(program, 2), "cores", "2 ranks on 1 cores (1 by the affinity mask)", "taskset")
     finally:
         os.sched_setaffinity(0, allowed)
+
+
+def test_a_quota_of_cores(fanlight, program):
+    group = Path("/sys/fs/cgroup/cpu/fanlight-test")
+    try:
+        group.mkdir()
+    except OSError as e:
+        pytest.skip(f"no control group can be made here: {e}")
+    try:
+        (group / "cpu.cfs_quota_us").write_text("100000")
+        done = subprocess.run(["sh", "-c", f'echo $$ > {group}/tasks && exec "$@"', "sh", sys.executable, "-m", "fanlight", "doctor", "-n", "2",
+                               str(program)], capture_output=True, text=True)
+    finally:
+        group.rmdir()
+    assert done.returncode == 1 and re.search(r"problem cores: 2 ranks on 1 cores \(.*1 by the cgroup", done.stdout), done.stdout + done.stderr
 
 
 def slurm(folder, plugins):
