@@ -2,13 +2,14 @@
 # make test    everything: unit tests, sanitizers, real MPIs
 # make build   the libraries, the tests, the command .venv/fanlight/bin/fanlight
 # make setup   what these need: system packages (as root) and virtual environments in .venv
+# make wheel   the wheel for PyPI, in build/wheels
 # make clean   removes what was built; make distclean: .venv as well
 #
 # Everything goes to build/ and .venv/.  PYTHON=python3.11 chooses another Python.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test build setup clean distclean system
+.PHONY: demo test build setup wheel clean distclean system
 .DEFAULT_GOAL := build
 
 PYTHON ?= python3
@@ -76,6 +77,10 @@ $(tools)/.built: $(sources) CMakeLists.txt pyproject.toml | setup
 build/exchange_timer.so: apps/spikes/exchange_timer.c
 	@mkdir -p build
 	@$(CC) -O2 -shared -fPIC -Wall -Wextra $< -o $@ -ldl
+
+wheel: build
+	$(say) "A wheel for PyPI, in build/wheels"
+	@packaging/wheel
 
 clean:
 	rm -rf build $(tools)/.built

@@ -2,10 +2,9 @@
 #   lib/fanlight/libfanlight-<abi>.so   the preloads, and the collectives' own API
 #   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
 #   include/fanlight                    the interfaces for C, C++ and Fortran
-#   lib/libfanlight_*.a, include/fanlight/<room>   the core that has no MPI in it, for C++ programs
 #   lib/cmake/fanlight, lib/pkgconfig
-# In a Python wheel (scikit-build-core sets SKBUILD) only these libraries and the benchmark's
-# sources, beside the module.
+# In a Python wheel (scikit-build-core sets SKBUILD) these libraries, the interfaces and the benchmark's
+# sources, beside the module.  Wheels have no links: there each library is one file, libfanlight-<abi>.so.0.
 include(CMakePackageConfigHelpers)
 
 set(preloads)
@@ -22,8 +21,9 @@ endforeach()
 
 if(SKBUILD)
   if(preloads)
-    install(TARGETS ${preloads} LIBRARY DESTINATION fanlight/lib COMPONENT fanlight)
+    install(TARGETS ${preloads} LIBRARY DESTINATION fanlight/lib COMPONENT fanlight NAMELINK_SKIP)
   endif()
+  install(DIRECTORY include/fanlight DESTINATION fanlight/include)
   # `fanlight bench` compiles its program for an MPI that nobody built it for.
   file(GLOB bench_sources ${PROJECT_SOURCE_DIR}/bench/*.[ch])
   install(FILES ${bench_sources} DESTINATION fanlight/bench-source)
@@ -37,18 +37,6 @@ set(FANLIGHT_INSTALL_PRELOADS ${CMAKE_INSTALL_LIBDIR}/fanlight)
 if(preloads)
   install(TARGETS ${preloads} LIBRARY DESTINATION ${FANLIGHT_INSTALL_PRELOADS} COMPONENT ${component})
 endif()
-set(FANLIGHT_CORE_LIBRARIES)
-# In the order in which a linker wants them: upper rooms first.
-foreach(room IN ITEMS execute select config algorithms schedule)
-  if(TARGET fanlight_${room})
-    list(APPEND FANLIGHT_CORE_LIBRARIES fanlight_${room})
-    install(TARGETS fanlight_${room} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component})
-  endif()
-endforeach()
-foreach(room IN ITEMS execute transport memory topology select config algorithms schedule)
-  install(DIRECTORY src/${room} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT ${component}
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
-endforeach()
 install(DIRECTORY include/fanlight DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT ${component})
 # Apart, so that a DASH that is installed in the same place keeps its own.
 install(DIRECTORY ${FANLIGHT_DASH_INCLUDE}/dash DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fanlight COMPONENT ${component})
@@ -62,14 +50,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fanlight-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/fanlight-config.cmake ${PROJECT_BINARY_DIR}/fanlight-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight COMPONENT ${component})
 
-list(TRANSFORM FANLIGHT_CORE_LIBRARIES PREPEND -l OUTPUT_VARIABLE FANLIGHT_PC_LIBRARIES)
-list(JOIN FANLIGHT_PC_LIBRARIES " " FANLIGHT_PC_LIBRARIES)
-configure_file(cmake/fanlight.pc.in ${PROJECT_BINARY_DIR}/fanlight.pc @ONLY)
-set(pkg_config_files ${PROJECT_BINARY_DIR}/fanlight.pc)
+set(pkg_config_files)
 foreach(abi IN ITEMS mpich openmpi abi)
   if(TARGET fanlight-${abi})
     configure_file(cmake/fanlight-abi.pc.in ${PROJECT_BINARY_DIR}/fanlight-${abi}.pc @ONLY)
     list(APPEND pkg_config_files ${PROJECT_BINARY_DIR}/fanlight-${abi}.pc)
   endif()
 endforeach()
-install(FILES ${pkg_config_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
+if(pkg_config_files)
+  install(FILES ${pkg_config_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
+endif()

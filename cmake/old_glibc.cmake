@@ -6,7 +6,7 @@ check_symbol_exists(gnu_get_libc_version gnu/libc-version.h FANLIGHT_GLIBC)
 
 set(FANLIGHT_OLD_GLIBC ${PROJECT_SOURCE_DIR}/src/preload/old_glibc)
 set(FANLIGHT_OLD_GLIBC_FILES)
-foreach(file IN ITEMS libpthread.so.0 libdl.so.2 librt.so.1)
+foreach(file IN ITEMS libpthread.so.0 libdl.so.2 librt.so.1 libm.so.6)
   list(APPEND FANLIGHT_OLD_GLIBC_FILES ${PROJECT_BINARY_DIR}/old-glibc/${file})
 endforeach()
 add_custom_command(

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import __version__
+from . import __version__, bench_plot
 from .bench_limits import SYNCHRONISING, Limits
 from .errors import FanlightError
 from .papers import PAPERS
@@ -100,6 +100,7 @@ def bench(
     numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
+    _check(not plot or bench_plot.possible(), "--plot needs matplotlib", "pip install 'fanlight[plot]'")
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
                                            bench_run.OVERLAP if overlap else bench_run.PERSISTENT if persistent
                                            else bench_run.PROGRESS if progress else bench_run.COLLECTIVES)
@@ -135,8 +136,6 @@ def bench(
         _write(record, plan, output)
     _show(record, plan, labels)
     if plot is not None and record.get("results"):
-        from . import bench_plot
-
         for path in bench_plot.plot(plan.rows(record), plan.order(), plan.shipped(), labels, plot):
             messages.print(f"written: {path}", markup=False, highlight=False)
     _fail_with(plan.problems)

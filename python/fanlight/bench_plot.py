@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from pathlib import Path
 
@@ -18,6 +19,10 @@ def plot(rows: list[Row], order: list[str], shipped: list[str], labels: dict[str
         _plot_one([r for r in rows if r.ranks == ranks], ranks, order, shipped, labels, target)
         written.append(target)
     return written
+
+
+def possible() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def _name(row: Row) -> str:

@@ -46,14 +46,17 @@ def machine_cores() -> int:
 def run(
     program: str = typer.Argument(..., help="The program; its own arguments follow it."),
     arguments: Optional[List[str]] = typer.Argument(None, metavar="[ARGUMENTS]..."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Ranks; default: the usable cores."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1,
+                                        help="Ranks; default: the Slurm allocation's tasks, else the usable cores."),
     report: bool = typer.Option(False, "--report", help="At the end print what was called, and who served it."),
     report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report there, as JSON."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     algorithm: List[str] = typer.Option([], "--algorithm", metavar="OPERATION:NAME",
                                         help="Force an algorithm (as FANLIGHT_ALGORITHM); may be repeated."),
+    launcher: str = typer.Option("auto", "--launcher", help="auto (srun inside of a Slurm allocation, else the MPI's mpiexec), "
+                                                            "srun, mpiexec, or a path."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
-                                           help="One argument for mpiexec; may be repeated (--launcher-arg=-v)."),
+                                           help="One argument for the launcher; may be repeated (--launcher-arg=-v)."),
     plain: bool = typer.Option(False, "--plain", help="Without Fanlight: the same MPI and launcher alone."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ):
@@ -83,8 +86,13 @@ def run(
         settings["FANLIGHT_REPORT"] = str((report_file or temporary).absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
-    command = launch.command_line(found, ranks or cores, cores, path, arguments or [], preloads,
-                                  settings, launcher_arg)
+    if launch.is_a_rank() and not show:
+        if ranks or report or launcher != "auto":
+            raise FanlightError("a launcher has started this process already, so that -n, --report and --launcher have no meaning",
+                                "Leave them out, or the launcher: fanlight run -n 4 ./app. --report-file may be given to all ranks.")
+        launch.become(path, arguments or [], preloads, settings, found)
+    chosen = launch.choose_launcher(found, launcher)
+    command = launch.command_line(found, ranks, cores, path, arguments or [], preloads, settings, launcher_arg, chosen)
     if show:
         import shlex
 
@@ -106,6 +114,20 @@ def run(
         if temporary:
             temporary.unlink(missing_ok=True)
     raise typer.Exit(code)
+
+
+@app.command()
+def doctor(
+    program: Optional[str] = typer.Argument(None, help="The program that is to run; default: the MPI on the PATH alone."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="On this node."),
+    mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
+    launcher: str = typer.Option("auto", "--launcher", help="As for fanlight run."),
+):
+    """What stands between a program and Fanlight here, and what to do about it."""
+    from . import doctor as doctors, mpis
+
+    if doctors.show(doctors.examine(program and mpis.find_program(program), ranks, mpi, launcher), console):
+        raise typer.Exit(1)
 
 
 # --- info ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
@@ -20,7 +21,8 @@ def found_mpis() -> list[mpis.Mpi]:
     found = []
     for variable in ("MPI_LIB_NRN_PATH", "MPI4PY_LIBMPI"):
         if (path := os.environ.get(variable)) and Path(path).is_file():
-            found.append(mpis.from_library(Path(path), f"{variable} names it"))
+            with contextlib.suppress(mpis.UnknownAbi):
+                found.append(mpis.from_library(Path(path), f"{variable} names it"))
     found += [mpis.from_library(library, f"in the environment of {sys.executable}")
               for library in mpis.libraries_in(Path(sys.prefix)) if Path(sys.prefix) != Path("/usr")]
     found += mpis.on_path()
@@ -40,7 +42,7 @@ def _mpis(console: Console):
             preload = str(libraries.preload_for(mpi.abi))
         except FanlightError:
             preload = f"missing: {libraries.FILES[mpi.abi]}"
-        name = f"{mpi.name} {mpi.version()}".strip() + (" (standard ABI)" if mpi.abi == "abi" else "")
+        name = " ".join(mpi.product()).strip() + (" (standard ABI)" if mpi.abi == "abi" else "")
         for what, value in (("library", mpi.library), ("launcher", mpi.launcher or "none"), ("preload", preload),
                             ("found by", mpi.found_by)):
             t.add_row(name, what, escape(str(value)))

@@ -2,12 +2,66 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
+import shutil
 import signal
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import FanlightError
 from .mpis import Mpi
+
+
+@dataclass(frozen=True)
+class Launcher:
+    path: Path
+    pmi: str = ""  # of srun: what it is asked for with --mpi=
+    why: str = ""
+
+    @property
+    def is_srun(self) -> bool:
+        return self.path.name == "srun"
+
+
+@functools.lru_cache(maxsize=None)
+def srun_plugins(srun: str) -> list[str]:
+    """The process managers' interfaces that this Slurm offers to MPI libraries."""
+    try:
+        said = subprocess.run([srun, "--mpi=list"], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return re.findall(r"\b(?:cray_shasta|pmi2|pmix(?:_v\d+)?)\b", said.stdout + said.stderr)
+
+
+def pmi_for(mpi: Mpi, plugins: list[str]) -> str:
+    """Open MPI speaks PMIx; MPICH and its kin PMI-2 (Cray's own first), and as a rule PMIx."""
+    wanted = ["pmix"] if mpi.kind == "openmpi" else ["cray_shasta", "pmi2", "pmix"]
+    return next((w for w in wanted if w in plugins), "")
+
+
+def choose_launcher(mpi: Mpi, wanted: str = "auto") -> Launcher:
+    """srun inside of a Slurm allocation, if it speaks to this MPI; else the MPI's own mpiexec."""
+    if wanted not in ("auto", "srun", "mpiexec"):
+        found = shutil.which(wanted)
+        if not found:
+            raise FanlightError(f"--launcher {wanted}: no such program", "It is auto, srun, mpiexec, or a launcher's path.")
+        launcher = Launcher(Path(found), why="--launcher names it")
+        return launcher if not launcher.is_srun else Launcher(launcher.path, pmi_for(mpi, srun_plugins(found)), launcher.why)
+    srun = shutil.which("srun")
+    in_slurm = bool(os.environ.get("SLURM_JOB_ID"))
+    if wanted == "srun" and not srun:
+        raise FanlightError("--launcher srun: no srun on the PATH", "Load Slurm's module, or leave --launcher out.")
+    if srun and (wanted == "srun" or wanted == "auto" and in_slurm):
+        pmi = pmi_for(mpi, srun_plugins(srun))
+        if pmi or wanted == "srun" or mpi.launcher is None:
+            return Launcher(Path(srun), pmi, "inside of a Slurm allocation" if in_slurm else "--launcher names it")
+    if mpi.launcher is None:
+        raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",
+                            "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec), or name one: --launcher PATH.")
+    return Launcher(mpi.launcher, why="it belongs to the library")
 
 
 def open_mpi_slots() -> int:
@@ -22,13 +76,18 @@ def open_mpi_slots() -> int:
     return len(cores)
 
 
-def launcher_options(mpi: Mpi, ranks: int, cores: int) -> list[str]:
+def launcher_options(mpi: Mpi, launcher: Launcher, ranks: int | None, cores: int) -> list[str]:
+    if launcher.is_srun:
+        # Without -n as many as the allocation was made for.
+        return [*([f"--mpi={launcher.pmi}"] if launcher.pmi else []), *(["-n", str(ranks)] if ranks else [])]
+    tasks = int(os.environ.get("SLURM_NTASKS") or 0)
+    ranks = ranks or tasks or cores
     options = ["-n", str(ranks)]
     if mpi.kind == "openmpi":
         # Open MPI refuses both unless it is told.
         if os.geteuid() == 0:
             options.append("--allow-run-as-root")
-        if ranks > min(cores, open_mpi_slots()):
+        if ranks > (tasks or min(cores, open_mpi_slots())):
             options.append("--oversubscribe")
     return options
 
@@ -42,11 +101,24 @@ def rank_environment(preloads: list[Path], settings: dict[str, str]) -> list[str
     return words
 
 
-def command_line(mpi: Mpi, ranks: int, cores: int, program: Path, arguments: list[str],
-                 preloads: list[Path], settings: dict[str, str], launcher_arguments: list[str]) -> list[str]:
+def is_a_rank() -> bool:
+    """Whether a launcher has started this process as one of an MPI job's: mpiexec -n 4 fanlight run ./app."""
+    return any(variable in os.environ for variable in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"))
+
+
+def become(program: Path, arguments: list[str], preloads: list[Path], settings: dict[str, str], mpi: Mpi):
+    """The program in this process's place, as the rank that it is."""
+    ours = dict(word.split("=", 1) for word in rank_environment(preloads, settings))
+    os.execve(program, [str(program), *arguments], {**os.environ, **mpi.environment, **ours})
+
+
+def command_line(mpi: Mpi, ranks: int | None, cores: int, program: Path, arguments: list[str],
+                 preloads: list[Path], settings: dict[str, str], launcher_arguments: list[str],
+                 launcher: Launcher | None = None) -> list[str]:
+    launcher = launcher or Launcher(mpi.launcher)
     # `env` works with every launcher, on this node and on others.
     environment = rank_environment(preloads, settings)
-    return [str(mpi.launcher), *launcher_options(mpi, ranks, cores), *launcher_arguments,
+    return [str(launcher.path), *launcher_options(mpi, launcher, ranks, cores), *launcher_arguments,
             *(["env", *environment] if environment else []), str(program), *arguments]
 
 

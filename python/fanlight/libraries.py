@@ -34,9 +34,9 @@ def folders() -> list[Path]:
 
 def preload_for(abi: str) -> Path:
     for folder in folders():
-        library = folder / FILES[abi]
-        if library.exists():
-            return library
+        # An installation without links has the file by its full name alone: libfanlight-mpich.so.0.
+        if found := sorted(folder.glob(FILES[abi] + "*")):
+            return found[0]
     looked = "\n  ".join(str(f) for f in folders())
     raise FanlightError(
         f"no {FILES[abi]} in any of\n  {looked}",

@@ -10,8 +10,8 @@ The answer is looked for where the dynamic linker and the Python packages look:
 
 from __future__ import annotations
 
+import functools
 import json
-import mmap
 import os
 import re
 import shutil
@@ -20,11 +20,10 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import elf
 from .errors import FanlightError
 
 NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
-# The file that a program asks for says which ABI it was compiled for.
-SONAME = re.compile(r"libmpi(?:ch)?(?:_abi)?\.so(?:\.\d+)*$")
 _LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra")
 
 
@@ -42,38 +41,39 @@ class Mpi:
     def name(self) -> str:
         return NAMES[self.kind]
 
+    def product(self) -> tuple[str, str]:
+        """What the library calls itself (Cray MPICH, MVAPICH …), and its version."""
+        name, version = product(_words_of(self.library, tuple(self.environment.items())))
+        return name or self.name, version
+
     def version(self) -> str:
-        return library_version(self.library, self.kind, self.environment)
+        return self.product()[1]
 
 
-def _contains(path: Path, *needles: bytes) -> bytes | None:
-    try:
-        with open(path, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for needle in needles:
-                if data.find(needle) >= 0:
-                    return needle
-    except (OSError, ValueError):
-        pass
-    return None
-
-
-def _is_elf(path: Path) -> bool:
-    try:
-        with open(path, "rb") as f:
-            return f.read(4) == b"\x7fELF"
-    except OSError:
-        return False
+class UnknownAbi(FanlightError):
+    """The library is an MPI, but has the handles of none of the three ABIs."""
 
 
 def classify(library: Path) -> tuple[str, str] | None:
-    """(kind, abi) of an MPI library's file; None if it is none."""
-    name = library.name
-    abi = "abi" if "_abi" in name else None
-    mark = _contains(library, b"I_MPI_Check_image_status", b"ompi_mpi_comm_self", b"MPIR_CVAR_")
-    if mark is None:
+    """(kind, abi) of an MPI library, by what it exports, as vendors give the file any name; None if it is no MPI.
+
+    The functions and variables that a program's calls need are part of an ABI: MPICH's mpi.h names
+    MPIR_Dup_fn, and Open MPI's its handles.
+    """
+    has = elf.exports(library, "PMPI_Get_library_version", "ompi_mpi_comm_null", "MPIR_Dup_fn", "MPI_Abi_get_version",
+                      "I_MPI_Check_image_status")
+    if "PMPI_Get_library_version" not in has:
         return None
-    kind = {b"I": "impi", b"o": "openmpi", b"M": "mpich"}[mark[:1]]
-    return kind, abi or ("openmpi" if kind == "openmpi" else "mpich")
+    if "ompi_mpi_comm_null" in has:
+        return "openmpi", "openmpi"
+    kind = "impi" if "I_MPI_Check_image_status" in has else "mpich"
+    if "MPIR_Dup_fn" in has:
+        return kind, "mpich"
+    if "MPI_Abi_get_version" in has or "_abi." in library.name:
+        return ("openmpi" if kind == "mpich" and "Open MPI" in _words_of(library) else kind), "abi"
+    raise UnknownAbi(f"{library} is an MPI library, but its handles are not those of MPICH's, Open MPI's or the standard ABI",
+                     "It may be a layer that translates between MPIs (MPItrampoline, Mukautuva, Wi4MPI). Fanlight leaves "
+                     "such a program to its MPI: start it without Fanlight, or link it to the MPI itself.")
 
 
 _ASK_LIBRARY = r"""
@@ -82,25 +82,34 @@ text, length = ctypes.create_string_buffer(65536), ctypes.c_int()
 ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
 print(text.value.decode())
 """
-_VERSION = {"mpich": r"MPICH Version:\s+(\S+)", "openmpi": r"Open MPI v(\d[\w.]*)",
-            "impi": r"Intel\(R\) MPI Library (\d[\w.]*(?: Update \d+)?)"}
+# What it says, and what that MPI is called.
+_PRODUCTS = {r"Intel\(R\) MPI Library (\d[\w.]*(?: Update \d+)?)": "Intel MPI", r"Open MPI v(\d[\w.]*)": "Open MPI",
+             r"CRAY MPICH version (\S+)": "Cray MPICH", r"MVAPICH\S* Version\s*:\s*(\S+)": "MVAPICH",
+             r"MPICH Version:\s+(\S+)": "MPICH"}
 
 
-def library_version(library: Path, kind: str, environment: dict) -> str:
-    """What the library itself says (it may be asked before MPI_Init); empty if it does not."""
+@functools.lru_cache(maxsize=None)
+def _words_of(library: Path, environment: tuple = ()) -> str:
+    """What MPI_Get_library_version says (it may be asked before MPI_Init); empty where it does not."""
     try:
-        said = subprocess.run([sys.executable, "-c", _ASK_LIBRARY, library], capture_output=True, text=True, timeout=60,
-                              env={**os.environ, **environment}, stdin=subprocess.DEVNULL).stdout
+        return subprocess.run([sys.executable, "-c", _ASK_LIBRARY, library], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **dict(environment)}, stdin=subprocess.DEVNULL).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(_VERSION[kind], said)
-    return found[1] if found else ""
+
+
+def product(words: str) -> tuple[str, str]:
+    """The MPI's name and its version, from what MPI_Get_library_version says."""
+    for pattern, name in _PRODUCTS.items():
+        if found := re.search(pattern, words):
+            return name, found[1]
+    return "", ""
 
 
 def resolve_linker_script(library: Path) -> Path:
     """A libmpi.so that is text (INPUT(libmpi.so.12)) stands for the library that it names."""
     try:
-        if library.stat().st_size < 4096 and not _is_elf(library):
+        if library.stat().st_size < 4096 and elf.read(library) is None:
             if found := re.search(r"INPUT\s*\(\s*([^\s)]+)", library.read_text(errors="replace")):
                 return library.parent / found[1]
     except OSError:
@@ -109,20 +118,21 @@ def resolve_linker_script(library: Path) -> Path:
 
 
 def launcher_for(library: Path, kind: str) -> Path | None:
-    """The launcher that was installed with a library."""
-    for start in dict.fromkeys((library.parent, library.resolve().parent)):
-        for prefix in list(start.parents)[:3]:
+    """The launcher that was installed with a library; else one on the PATH that starts its programs."""
+    # /lib is as a rule a link to /usr/lib, whose launchers are in /usr/bin: Open MPI's takes its prefix from its own path.
+    for start in dict.fromkeys((library.parent, library.parent.resolve(), library.resolve().parent)):
+        for prefix in [p for p in list(start.parents)[:4] if p != Path("/")]:
             names = (f"mpiexec.{kind}", f"mpirun.{kind}", *_LAUNCHERS)
             for name in names:
                 candidate = prefix / "bin" / name
-                if os.access(candidate, os.X_OK) and _launcher_kind(candidate) in (kind, None):
+                if os.access(candidate, os.X_OK) and launcher_kind(candidate) in (kind, None):
                     return candidate
             if prefix == Path("/usr"):
                 break
-    return None
+    return next((launcher for _, launcher in _path_prefixes() if launcher_kind(launcher) == kind), None)
 
 
-def _launcher_kind(launcher: Path) -> str | None:
+def launcher_kind(launcher: Path) -> str | None:
     try:
         said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20,
                               stdin=subprocess.DEVNULL)
@@ -178,46 +188,63 @@ def _library_dirs(prefix: Path):
         yield from sorted(prefix.glob("lib/*-linux-gnu"))
 
 
-def libraries_in(prefix: Path, soname: str | None = None) -> list[Path]:
-    names = [soname] if soname else ["libmpi.so.12", "libmpi.so.40", "libmpich.so.12", "libmpi.so"]
-    return [d / n for d in _library_dirs(prefix) for n in names if (d / n).exists()]
+def libraries_in(prefix: Path, soname: str = "libmpi*.so*") -> list[Path]:
+    """The MPI libraries there, each once, by the name that programs ask for; the standard ABI's last."""
+    found = {}
+    for file in (f for d in _library_dirs(prefix) for f in sorted(d.glob(soname))):
+        file = resolve_linker_script(file)
+        try:
+            classified = classify(file)
+        except UnknownAbi:
+            continue
+        if classified:
+            asked_for = file.with_name(elf.read(file).soname)
+            found.setdefault(file.resolve(), (classified[1] == "abi", asked_for if asked_for.exists() else file))
+    return [file for _, file in sorted(found.values())]
 
 
-def _ldd(program: Path) -> dict[str, Path | None]:
+def loaded_by(program: Path) -> dict[str, Path | None]:
     """What a program (or library) loads: file name -> where the linker finds it."""
-    if not _is_elf(program):
+    if elf.read(program) is None:
         return {}
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # which is no part of the program
     try:
-        said = subprocess.run(["ldd", program], capture_output=True, text=True,
-                              env={**os.environ, "LC_ALL": "C"}, stdin=subprocess.DEVNULL)
+        said = subprocess.run(["ldd", program], capture_output=True, text=True, env={**environment, "LC_ALL": "C"},
+                              stdin=subprocess.DEVNULL)
     except OSError as e:
         raise FanlightError(f"cannot run ldd: {e}",
                             "Install the package that has ldd (libc-bin), or give --mpi.") from e
     loaded = {}
     for line in said.stdout.splitlines():
-        if found := re.match(r"\s*(\S+) => (not found|/\S+)", line):
-            loaded[found[1]] = None if found[2] == "not found" else Path(found[2])
+        # A library that a program names with its path has no arrow.
+        if found := re.match(r"\s*(?:(\S+) => )?(not found|/\S+)", line):
+            loaded[found[1] or found[2]] = None if found[2] == "not found" else Path(found[2])
     return loaded
 
 
 def _from_elf(program: Path) -> Mpi | None:
-    for soname, path in _ldd(program).items():
-        if not SONAME.match(soname):
-            continue
-        if path is not None:
-            if mpi := from_library(path, f"{program.name} is linked to it"):
+    about = elf.read(program)
+    if about and about.static:
+        raise FanlightError(f"{program} is linked statically, so that nothing can be preloaded into it",
+                            "Link it without -static, to the shared libmpi of its MPI.")
+    loaded = loaded_by(program)
+    for path in filter(None, loaded.values()):
+        if mpi := from_library(path, f"{program.name} is linked to it"):
+            return mpi
+    # What the linker does not find: look beside the program, then beside the launchers.
+    missing = [soname for soname, path in loaded.items() if path is None]
+    prefixes = [program.resolve().parent.parent, *(p for p, _ in _path_prefixes())]
+    for soname, prefix in ((s, p) for s in missing for p in prefixes):
+        for library in libraries_in(prefix, soname):
+            if mpi := from_library(library, f"{program.name} needs {soname}; found in {library.parent}", linker_finds_it=False):
                 return mpi
-            continue
-        # The linker does not find it: look beside the program, then beside the launchers.
-        prefixes = [program.resolve().parent.parent, *(p for p, _ in _path_prefixes())]
-        for prefix in prefixes:
-            for library in libraries_in(prefix, soname):
-                if mpi := from_library(library, f"{program.name} needs {soname}; found in {library.parent}",
-                                       linker_finds_it=False):
-                    return mpi
+    if lost := [soname for soname in missing if "mpi" in soname]:
         raise FanlightError(
-            f"{program} needs {soname}, which the dynamic linker does not find",
+            f"{program} needs {lost[0]}, which the dynamic linker does not find",
             "Put the folder with that library in LD_LIBRARY_PATH, or the MPI's mpiexec on the PATH.")
+    if elf.contains(program, "MPI_Init", "MPI_Init_thread"):
+        raise FanlightError(f"{program} has its MPI library linked into it, so that nothing can stand in for its calls",
+                            "Link it to the shared library: mpicc without -static, and libmpi.so in place of libmpi.a.")
     return None
 
 
@@ -265,8 +292,8 @@ def _from_python(interpreter: Path) -> Mpi | None:
     about = ask_python(interpreter)
     for module in about["modules"]:
         # A build for one ABI alone is linked to its libmpi; PyPI's wheels load it by name.
-        for soname, path in _ldd(Path(module)).items():
-            if SONAME.match(soname) and path and (mpi := from_library(path, "mpi4py is linked to it")):
+        for soname, path in loaded_by(Path(module)).items():
+            if path and (mpi := from_library(path, "mpi4py is linked to it")):
                 return mpi
     for prefix in dict.fromkeys((about["prefix"], about["base"])):
         if prefix and Path(prefix) != Path("/usr"):
@@ -356,8 +383,4 @@ def find_mpi(program: Path, want: str = "auto") -> Mpi:
                       "its library in MPI4PY_LIBMPI (mpi4py) or MPI_LIB_NRN_PATH (NEURON)")
         raise FanlightError(f"{program.name} is not linked to {'an MPI' if want == 'auto' else kind}, and no {kind} "
                             f"was found {where}", advice + ".")
-    mpi = candidates[0]
-    if mpi.launcher is None:
-        raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",
-                            "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
-    return mpi
+    return candidates[0]

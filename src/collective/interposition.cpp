@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
+#include "collective/abi.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "config/config.h"
@@ -36,23 +38,19 @@ bool is_preloaded() {
 }
 const bool preloaded = is_preloaded();  // as the program was started, whatever it does to its environment
 
-struct Abi {
-    const char* preload;  // lib/fanlight/libfanlight-<preload>.so
-    const char* of;
-};
-constexpr Abi mpich{"mpich", "MPICH's ABI"}, openmpi{"openmpi", "Open MPI's ABI"}, standard{"abi", "the standard ABI"};
-#if defined(FANLIGHT_STANDARD_ABI)
-constexpr const Abi& own = standard;
-#elif defined(OPEN_MPI)
-constexpr const Abi& own = openmpi;
-#else
-constexpr const Abi& own = mpich;
-#endif
-
-// Of the MPI library that the program calls.
-const Abi& abi_of(const char* library) {
-    if (std::strncmp(file_name(library), "libmpi_abi.so", 13) == 0) return standard;
-    return find_in_mpi("ompi_mpi_comm_world") ? openmpi : mpich;
+// Why this library stays out of the program; empty if it need not.
+std::string why_not() {
+    const void* const version = find_in_mpi("PMPI_Get_library_version");
+    const Abi* const theirs = version ? abi_of_mpi() : nullptr;
+    if (theirs != &own_abi() && version) {
+        const std::string library = where_is(version).dli_fname ? where_is(version).dli_fname : "the MPI library";
+        const std::string own = std::string("libfanlight-") + own_abi().preload + ".so is for " + own_abi().of + ", but " + library;
+        if (theirs) return own + " has " + theirs->of + ", for which libfanlight-" + theirs->preload + ".so is";
+        const std::string_view text = mpi_version();
+        return own + " (\"" + std::string(text.substr(0, text.find('\n'))) + "\") has other handles, none that Fanlight knows";
+    }
+    const char* const lacks = missing_function();
+    return lacks ? std::string("the MPI library of this program has no ") + lacks + ", which Fanlight needs" : "";
 }
 
 }  // namespace
@@ -62,12 +60,10 @@ Role find_role() {
     static const int registered = pthread_atfork(nullptr, nullptr, [] { known_role = Role::none; });
     static_cast<void>(registered);
     Role role = preloaded ? Role::waits_and_collectives : Role::waits;
-    const char* const library = where_is(find_in_mpi("PMPI_Get_library_version")).dli_fname;
-    const Abi& theirs = library ? abi_of(library) : own;
-    if (&theirs != &own) role = Role::none;
+    const std::string why = why_not();
+    if (!why.empty()) role = Role::none;
     if (known_role.exchange(role) == Role::unknown && role == Role::none && speaks_for_all())
-        say(std::string("libfanlight-") + own.preload + ".so is for " + own.of + ", but " + library + " has " + theirs.of +
-            ", for which libfanlight-" + theirs.preload + ".so is: the program goes on without Fanlight");
+        say(why + ": the program goes on without Fanlight");
     return role;
 }
 

@@ -3,63 +3,65 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace fanlight {
 
 namespace {
 
-// How the files of MPI libraries are called; first those of this library's ABI.
-constexpr const char* file_names[] = {
-#if defined(FANLIGHT_STANDARD_ABI)
-    "libmpi_abi.so", "libmpi.so", "libmpich.so",
-#else
-    "libmpi.so", "libmpich.so", "libmpi_abi.so",
-#endif
-};
+void* handle_of(const std::string& file) { return dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD); }
 
-// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.
+// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.  It is told by what it exports:
+// its file may have any name.
 void* handle_of_mpi() {
-    struct Search {
-        const char* name;
-        void* found;
+    static std::atomic<void*> known{nullptr};
+    if (void* const handle = known) return handle;
+    // Opened after the loop, in which the dynamic linker's list is locked.
+    std::vector<std::string> files;
+    const auto add = [](dl_phdr_info* info, std::size_t, void* data) {
+        if (*info->dlpi_name) static_cast<std::vector<std::string>*>(data)->emplace_back(info->dlpi_name);
+        return 0;
     };
-    const auto look = [](dl_phdr_info* info, std::size_t, void* data) {
-        auto& search = *static_cast<Search*>(data);
-        const char* const slash = std::strrchr(info->dlpi_name, '/');
-        if (std::strncmp(slash ? slash + 1 : info->dlpi_name, search.name, std::strlen(search.name)) != 0) return 0;
-        search.found = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-        return 1;
-    };
-    Search search{};
-    for (const char* name : file_names) {
-        search.name = name;
-        if (!search.found) dl_iterate_phdr(look, &search);
-    }
-    return search.found;
+    dl_iterate_phdr(add, &files);
+    for (const std::string& file : files)
+        if (void* const handle = handle_of(file); handle && dlsym(handle, "PMPI_Get_library_version")) return known = handle;
+    return nullptr;
 }
 
 template <class F>
-void load(F& function, const char* symbol, bool needed) {
+void load(F& function, const char* symbol, const char** lacks) {
     function = reinterpret_cast<F>(find_in_mpi(symbol));
-    if (!function && needed) missing(symbol);
+    if (!function && lacks && !*lacks) *lacks = symbol;
 }
 
-Library load_library() {
-    Library l;
-#define FUNCTION(name) load(l.name, "PMPI_" #name, true);
+struct Loaded {
+    Library library;
+    const char* lacks = nullptr;
+};
+
+Loaded load_library() {
+    Loaded loaded;
+    Library& l = loaded.library;
+#define FUNCTION(name) load(l.name, "PMPI_" #name, &loaded.lacks);
 #if MPI_VERSION >= 4
-#define LARGE(name) load(l.name, "PMPI_" #name, false);
+#define LARGE(name) load(l.name, "PMPI_" #name, nullptr);
 #else
 #define LARGE(name)
 #endif
 #include "collective/library.def"
 #undef LARGE
 #undef FUNCTION
-    return l;
+    return loaded;
+}
+
+const Loaded& loaded() {
+    static const Loaded all = load_library();
+    return all;
 }
 
 }  // namespace
@@ -88,18 +90,34 @@ void* openmpi::find_symbol(const char* name) {
 }
 #endif
 
+void* find_beside_mpi(const char* symbol) {
+    static void* const handle = [] {
+        Dl_info found{};
+        void* const function = find_in_mpi("PMPI_Get_library_version");
+        return function && dladdr(function, &found) && found.dli_fname ? handle_of(found.dli_fname) : nullptr;
+    }();
+    return handle ? dlsym(handle, symbol) : find_in_mpi(symbol);
+}
+
+const char* missing_function() { return loaded().lacks; }
+
 const Library& mpi() {
-    static const Library library = load_library();
+    static const Library& library = [] () -> const Library& {
+        if (const char* const symbol = missing_function()) missing(symbol);
+        return loaded().library;
+    }();
     return library;
 }
 
 const char* mpi_version() {
-    static const auto& text = *[] {
-        static char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    // Longer than any ABI says: it may not be this one's.
+    static char text[1 << 16] = "";
+    static const bool asked = [] {
         int length = 0;
-        mpi().Get_library_version(text, &length);
-        return &text;
+        if (void* const ask = find_in_mpi("PMPI_Get_library_version")) reinterpret_cast<int (*)(char*, int*)>(ask)(text, &length);
+        return true;
     }();
+    static_cast<void>(asked);
     return text;
 }
 

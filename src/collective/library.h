@@ -23,6 +23,10 @@ const Library& mpi();
 
 // What the program would get under this name if this library were not there; null if nothing.
 void* find_in_mpi(const char* symbol);
+// The same in the MPI library's own file and those that it is linked to, whatever else the program has loaded.
+void* find_beside_mpi(const char* symbol);
+// The first of library.def's functions that the MPI library has not; null if none.
+const char* missing_function();
 // Ends the program: its MPI library lacks this function.
 [[noreturn]] void missing(const char* symbol);
 

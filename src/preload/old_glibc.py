@@ -4,7 +4,7 @@
 
 glibc 2.34 took libpthread, libdl and librt into libc.so.6 and gave their functions new versions; so
 did single ones before and after it.  The old versions are still there, but the linker takes the newest.
-So here are libpthread.so.0 and so on as they were to the linker: the names of these functions, empty, with
+So here are libpthread.so.0 and so on, and libm.so.6, as they were to the linker: the names of these functions, empty, with
 the version that 2.28 has.  At run time the C library's own files of these names are loaded.
 """
 
@@ -47,14 +47,17 @@ def stub(file, functions, compiler, folder):
 def main():
     compiler, readelf, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    libc = subprocess.run([compiler, "-print-file-name=libc.so.6"], capture_output=True, text=True, check=True).stdout.strip()
-    moved = {}
-    for name, all_ in versions(libc, readelf).items():
-        old = next((v for v in all_ if numbers(v) <= OLDEST), None)
-        if old and numbers(all_[0]) > OLDEST:
-            moved[name] = old
+    def newer(file):
+        """What this file has in a newer version than 2.28: the newest that 2.28 has."""
+        path = subprocess.run([compiler, f"-print-file-name={file}"], capture_output=True, text=True, check=True).stdout.strip()
+        old = {name: next((v for v in all_ if numbers(v) <= OLDEST), None) for name, all_ in versions(path, readelf).items()
+               if numbers(all_[0]) > OLDEST}
+        return {name: version for name, version in old.items() if version}
+
+    moved = newer("libc.so.6")
     for file, names in FILES.items():
         stub(file, {n: v for n, v in moved.items() if re.match(names, n)}, compiler, folder)
+    stub("libm.so.6", newer("libm.so.6"), compiler, folder)
 
 
 if __name__ == "__main__":

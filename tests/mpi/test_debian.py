@@ -61,9 +61,9 @@ def debian(request):
     return mpi
 
 
-def compiled(mpi, folder, name, *sources):
+def compiled(mpi, folder, name, *sources, options=()):
     program = folder / name
-    subprocess.run(["gcc", "-O1", "-pthread", *(ROOT / "tests/mpi" / s for s in sources), "-o", program, f"-I{mpi.include}",
+    subprocess.run(["gcc", "-O1", "-pthread", *(ROOT / "tests/mpi" / s for s in sources), "-o", program, f"-I{mpi.include}", *options,
                     mpi.libraries / mpi.library, "-Wl,--allow-shlib-undefined", "-lm"], check=True)
     return [str(program)]
 
@@ -85,3 +85,10 @@ def test_collectives(debian, tmp_path, fanlight_only):
 def test_requests(debian, tmp_path, fanlight_only):
     result = run(debian, 3, [*compiled(debian, tmp_path, "requests", "bad_cases/requests.c"), "plain"]).must_be_ok()
     assert result.report.calls("iallreduce") > 0, str(result)
+
+
+def test_global_memory(debian, tmp_path, fanlight_only):
+    """The DART library is linked to no file of an MPI: these are called otherwise than those that it was built with."""
+    library = running.LIBRARIES / f"libdart-fanlight-{debian.abi}.so"
+    program = compiled(debian, tmp_path, "memory", "../dart/memory.c", options=[f"-I{ROOT}/include", library, f"-Wl,-rpath,{running.LIBRARIES}"])
+    run(debian, 2, program, preload=False).must_be_ok()

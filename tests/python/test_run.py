@@ -157,6 +157,17 @@ def test_with_fanlight(fanlight, kind, prefix, tmp_path):
     assert "launcher: False" in said
 
 
+def test_started_by_a_launcher(fanlight, clean, tmp_path):
+    """mpiexec -n 2 fanlight run ./app, as users of srun write it: each is a rank, and starts none."""
+    prefix = environment_of("mpich")
+    program = compiled(tmp_path, "mpich", rpath=True)
+    command = [prefix / "bin/mpiexec", "-n", "2", sys.executable, "-m", "fanlight", "run"]
+    done = subprocess.run([*command, program, "x"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.count("2 of us, x") == 2, done.stdout + done.stderr
+    done = subprocess.run([*command, "-n", "2", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and "has started this process already" in done.stderr, done.stderr
+
+
 def test_report(fanlight, kind, prefix, tmp_path):
     try:
         libraries.preload_for(ABI[kind])

@@ -1,0 +1,258 @@
+"""`fanlight doctor`: what stands between a program and Fanlight here, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import elf, launch, libraries, machine, mpis
+from .errors import FanlightError
+from .units import format_bytes
+
+PROBLEM, NOTE, FINE = "problem", "note", "fine"
+# What a tool that looks at collectives stands in for.
+_COLLECTIVES = ("MPI_Allreduce", "MPI_Bcast", "MPI_Barrier", "MPI_Alltoall", "MPI_Reduce", "MPI_Allgather")
+# A group of 8 ranks takes 6 MiB, and programs have several.
+_MEMORY_OF_A_RANK = 2 << 20
+
+
+@dataclass
+class Finding:
+    level: str
+    about: str
+    says: str
+    remedy: str = ""
+
+
+def file_name(path) -> str:
+    return str(path).rsplit("/", 1)[-1]
+
+
+# --- the program --------------------------------------------------------------------------
+
+def of_program(program: Path, loaded: dict[str, Path | None]):
+    about = elf.read(program)
+    if about is None:
+        return
+    if about.machine != (own := elf.read(Path("/proc/self/exe")).machine):
+        yield Finding(PROBLEM, "program", f"it is for {about.machine}, this machine is {own}", "Compile it for this machine.")
+    if "musl" in about.interpreter:
+        yield Finding(PROBLEM, "program", "it is linked to the C library musl; the preloads are for glibc",
+                      "Build the program, or run it, on a distribution with glibc.")
+    mode = program.stat().st_mode
+    if mode & (stat.S_ISUID | stat.S_ISGID) or (hasattr(os, "listxattr") and "security.capability" in os.listxattr(program)):
+        yield Finding(PROBLEM, "program", "it gets more rights than its user (setuid, setgid or capabilities): the dynamic linker "
+                                          "preloads nothing into such a program",
+                      "Take the rights away (chmod ug-s, setcap -r), or link the program to libfanlight (docs/api.md).")
+    if sanitizer := next((name for name in loaded if name.startswith(("libasan", "libhwasan"))), None):
+        yield Finding(PROBLEM, "program", f"AddressSanitizer ({sanitizer}) ends a program into which something is preloaded before it",
+                      "Set ASAN_OPTIONS=verify_asan_link_order=0 in the ranks.")
+
+
+def of_mpi(mpi: mpis.Mpi):
+    name = " ".join(mpi.product()).strip()
+    abi = {"mpich": "MPICH's ABI", "openmpi": "Open MPI's ABI", "abi": "the standard ABI"}[mpi.abi]
+    yield Finding(FINE, "MPI", f"{name}, {abi}, linked dynamically: {mpi.library} ({mpi.found_by})")
+    try:
+        preload = libraries.preload_for(mpi.abi)
+    except FanlightError as e:
+        yield Finding(PROBLEM, "preload", e.problem, e.advice)
+        return
+    said = subprocess.run(["/bin/true"], env={"LD_PRELOAD": str(preload)}, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if said.returncode or said.stderr:
+        yield Finding(PROBLEM, "preload", f"the dynamic linker does not load {preload}: {said.stderr.strip()}",
+                      "Install Fanlight for this machine and C library (pip install fanlight).")
+    else:
+        yield Finding(FINE, "preload", str(preload))
+
+
+def of_launcher(mpi: mpis.Mpi, wanted: str):
+    try:
+        launcher = launch.choose_launcher(mpi, wanted)
+    except FanlightError as e:
+        yield Finding(PROBLEM, "launcher", e.problem, e.advice)
+        return
+    yield Finding(FINE, "launcher", f"{launcher.path}: {launcher.why}")
+    first = shutil.which("mpiexec")
+    if first and not launcher.is_srun and (kind := mpis.launcher_kind(Path(first))) not in (None, mpi.kind):
+        yield Finding(NOTE, "launcher", f"the first mpiexec on the PATH, {first}, is {mpis.NAMES[kind]}'s: it would start ranks that do "
+                                        "not find each other", f"Start the program by `fanlight run`, or by {launcher.path}.")
+
+
+def is_ours(file) -> str | None:
+    return next((abi for abi, name in libraries.FILES.items() if file_name(file).startswith(name)), None)
+
+
+def of_preloaded(mpi: mpis.Mpi | None):
+    for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split():
+        abi = is_ours(word)
+        if "/" in word and not Path(word).exists():
+            yield Finding(PROBLEM, "LD_PRELOAD", f"it names {word}, which does not exist", f"Take it out: export LD_PRELOAD=${{LD_PRELOAD//{word}/}}")
+        elif abi and mpi and abi != mpi.abi:
+            yield Finding(PROBLEM, "LD_PRELOAD", f"{word} is for another ABI than the program's MPI has: it stays out of the program",
+                          f"Take it out; `fanlight run` preloads {libraries.FILES[mpi.abi]}.")
+        elif not abi:
+            yield from of_tool(Path(word), "LD_PRELOAD")
+
+
+def of_tool(library: Path, how: str):
+    """A library that stands in for MPI's collectives and is no MPI: as a rule a profiler, which calls PMPI_Xxx."""
+    if not is_ours(library) and elf.exports(library, *_COLLECTIVES) and not elf.exports(library, "PMPI_Get_library_version"):
+        yield Finding(PROBLEM, how, f"{file_name(library)} stands in for MPI's collectives as well. `fanlight run` puts Fanlight before it: what "
+                                    "Fanlight serves it does not see. Before Fanlight it would see all, and as it calls PMPI itself, "
+                                    "nothing would be served",
+                      "Profile without Fanlight (fanlight run --plain), and see by --report what Fanlight serves.")
+
+
+def of_settings():
+    from . import _core
+
+    known = [s.variable for s in _core.settings()]
+    for name in sorted(n for n in os.environ if n.startswith("FANLIGHT_")):
+        if name not in known and not name.endswith("_ROOT"):
+            near = difflib.get_close_matches(name, known, 1)
+            yield Finding(PROBLEM, "settings", f"{name} is no setting", f"Do you mean {near[0]}?" if near else "`fanlight info` lists them.")
+    if os.environ.get("FANLIGHT", "").lower() in ("0", "false", "off", "no"):
+        yield Finding(PROBLEM, "settings", "FANLIGHT switches Fanlight off", "unset FANLIGHT")
+    try:
+        _core.check_selection(os.environ.get("FANLIGHT_ALGORITHM", ""), os.environ.get("FANLIGHT_RULES", ""))
+    except ValueError as e:
+        yield Finding(PROBLEM, "settings", str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES; `fanlight list` has the names.")
+
+
+# --- the node -----------------------------------------------------------------------------
+
+def container() -> str:
+    for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
+        if name in os.environ:
+            return "Apptainer"
+    for file, name in (("/run/.containerenv", "Podman"), ("/.dockerenv", "Docker")):
+        if Path(file).exists():
+            return name
+    return ""
+
+
+def of_memory(ranks: int, box: str):
+    memory = machine.shared_memory()
+    wanted = ranks * _MEMORY_OF_A_RANK
+    remedy = {"Docker": "Start the container with --shm-size=1g.", "Podman": "Start the container with --shm-size=1g."}.get(
+        box, "Enlarge it: mount -o remount,size=1g /dev/shm")
+    if memory.problem or not os.access("/dev/shm", os.W_OK):
+        yield Finding(PROBLEM, "/dev/shm", memory.problem or "/dev/shm cannot be written: every call is left to the MPI library",
+                      "Mount it: mount -t tmpfs -o mode=1777 tmpfs /dev/shm")
+    elif memory.free < wanted:
+        yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free; {ranks} ranks take {format_bytes(wanted)} and more. Without "
+                                           "that, communicators are left to the MPI library", remedy)
+    else:
+        yield Finding(FINE, "/dev/shm", f"{format_bytes(memory.free)} free")
+
+
+def _line(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def of_single_copy(box: str):
+    why = machine.single_copy()
+    if not why:
+        yield Finding(FINE, "single copy", "a process may read the memory of another one of the same user")
+        return
+    scope = _line("/proc/sys/kernel/yama/ptrace_scope")
+    remedy = {"Docker": "Start the container with --cap-add SYS_PTRACE.", "Podman": "Start the container with --cap-add SYS_PTRACE."}.get(
+        box, "Set /proc/sys/kernel/yama/ptrace_scope to 0 or 1." if scope in ("2", "3") else
+        "A seccomp filter (of a container, or of systemd) forbids process_vm_readv: allow it.")
+    yield Finding(PROBLEM, "single copy", f"not allowed ({why}): long messages are copied twice", remedy)
+
+
+def of_cores(ranks: int | None):
+    from . import _core
+
+    cores = _core.cores_report()
+    usable = cores["usable"]
+    limits = [f"{cores['affinity']} by the affinity mask"] + ([f"{cores['quota']:g} by the cgroup ({cores['quota_file']})"] if cores["quota"] else [])
+    if ranks and ranks > usable:
+        yield Finding(PROBLEM, "cores", f"{ranks} ranks on {usable} cores ({', '.join(limits)}): ranks share cores, and do not spin",
+                      f"Start at most {usable} ranks here, or give the job more cores (srun --cpus-per-task, taskset, docker --cpus).")
+    elif cores["quota"] and cores["quota"] < cores["affinity"]:
+        yield Finding(NOTE, "cores", f"{usable} usable: {', '.join(limits)}", f"More ranks than {usable} share cores; raise the cgroup's quota for more.")
+    else:
+        yield Finding(FINE, "cores", f"{usable} usable ({', '.join(limits)})")
+    limit = _line("/sys/fs/cgroup/memory.max") or _line("/sys/fs/cgroup/memory/memory.limit_in_bytes")
+    if limit.isdigit() and int(limit) < (1 << 30):
+        yield Finding(NOTE, "cgroup", f"the memory is limited to {format_bytes(int(limit))}, shared memory counted", "Raise memory.max for larger runs.")
+
+
+def of_huge_pages():
+    if "[never]" in _line("/sys/kernel/mm/transparent_hugepage/enabled"):
+        yield Finding(NOTE, "huge pages", "switched off: global memory (docs/global-memory.md) has ordinary pages",
+                      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def of_slurm(mpi: mpis.Mpi | None):
+    if not os.environ.get("SLURM_JOB_ID"):
+        return
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "1")
+    srun = shutil.which("srun")
+    if not srun:
+        yield Finding(PROBLEM, "Slurm", f"job {os.environ['SLURM_JOB_ID']}, but no srun on the PATH: the ranks are started by mpiexec",
+                      "Load Slurm's module, or mount srun into the container, so that the job's limits hold for the ranks.")
+    elif mpi and not launch.pmi_for(mpi, plugins := launch.srun_plugins(srun)):
+        yield Finding(PROBLEM, "Slurm", f"srun speaks to no {mpi.name} (srun --mpi=list: {', '.join(plugins) or 'none'}): each rank would be alone, so "
+                                        "mpiexec starts them", f"Build Slurm with {'pmix' if mpi.kind == 'openmpi' else 'pmi2'}, or use --launcher mpiexec.")
+    else:
+        yield Finding(FINE, "Slurm", f"job {os.environ['SLURM_JOB_ID']} on {nodes} node(s)")
+
+
+# --- all ----------------------------------------------------------------------------------
+
+def examine(program: Path | None, ranks: int | None, want: str = "auto", launcher: str = "auto") -> list[Finding]:
+    findings = []
+    mpi = None
+    loaded: dict[str, Path | None] = {}
+    try:
+        if program:
+            loaded = mpis.loaded_by(program)
+            findings += of_program(program, loaded)
+            mpi = mpis.find_mpi(program, want)
+        else:
+            mpi = next(iter(mpis.on_path()), None)
+            if mpi is None:
+                findings.append(Finding(NOTE, "MPI", "none on the PATH", "Name the program: fanlight doctor ./app"))
+    except FanlightError as e:
+        findings.append(Finding(PROBLEM, "MPI", e.problem, e.advice))
+    if mpi:
+        findings += [*of_mpi(mpi), *of_launcher(mpi, launcher)]
+    findings += of_preloaded(mpi)
+    for library in filter(None, loaded.values()):
+        findings += of_tool(library, "program")
+    findings += of_settings()
+    box = container()
+    if box:
+        findings.append(Finding(NOTE, "container", box, "The ranks of a node run best in one container; in several they share no memory unless "
+                                "these share IPC and process ids (--ipc=host --pid=host)."))
+    from . import _core
+
+    number = ranks or _core.usable_cores()
+    for found in (of_slurm(mpi), of_memory(number, box), of_single_copy(box), of_cores(ranks), of_huge_pages()):
+        findings += found
+    return findings
+
+
+def show(findings: list[Finding], console):
+    styles = {PROBLEM: "bold red", NOTE: "yellow", FINE: "green"}
+    for level in (PROBLEM, NOTE, FINE):
+        for f in (f for f in findings if f.level == level):
+            console.print(f"[{styles[level]}]{level:8}[/]", end="")
+            console.print(f"{f.about}: {f.says}", markup=False, highlight=False, soft_wrap=True)
+            if f.remedy:
+                console.print(f"          -> {f.remedy}", markup=False, highlight=False, soft_wrap=True)
+    count = sum(f.level == PROBLEM for f in findings)
+    console.print(f"{count} problem{'' if count == 1 else 's'} found" if count else "no problem found", highlight=False)
+    return count

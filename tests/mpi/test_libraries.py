@@ -1,0 +1,113 @@
+"""An MPI library is known by what it exports and does: vendors give the file other names, and layers that
+translate between MPIs have MPI's names with handles of their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import running
+from running import IMPI, MPICH, MPICH_ABI, OPENMPI, ROOT, run
+
+parametrize = pytest.mark.parametrize
+SOURCES = ROOT / "tests/mpi"
+REAL = {"mpich": "libmpi.so.12", "mpich-abi": "libmpi_abi.so.1", "openmpi": "libmpi.so.40", "impi": "libmpi.so.12"}
+
+
+def gcc(*words):
+    subprocess.run(["gcc", "-O1", "-Wall", *map(str, words)], check=True)
+
+
+def vendors(mpi, name, folder):
+    """An installation of this MPI whose library's file has another name."""
+    (folder / "lib").mkdir(parents=True)
+    for file in (mpi.root / "lib").iterdir():
+        if not file.name.startswith("libmpi"):
+            (folder / "lib" / file.name).symlink_to(file)
+    (folder / "lib" / name).symlink_to(mpi.root / "lib" / REAL[mpi.name])
+    for other in ("bin", "share", "etc"):
+        if (mpi.root / other).exists():
+            (folder / other).symlink_to(mpi.root / other)
+    return folder
+
+
+def linked(mpi, name, prefix, program, *words):
+    """A program that asks for the library by that name."""
+    stand_in = program.with_suffix(".c")
+    stand_in.write_text("".join(f"void MPI_{f}(void) {{}}\n" for f in ("Init", "Comm_rank", "Comm_size", "Allreduce", "Barrier", "Abort", "Finalize"))
+                        + "char ompi_mpi_comm_world[64], ompi_mpi_int[64], ompi_mpi_op_sum[64];\n")
+    gcc("-shared", "-fPIC", stand_in, f"-Wl,-soname,{name}", "-o", program.with_suffix(".stand-in"))
+    abi = ["-DMPI_ABI"] if mpi.abi == "abi" else []
+    gcc("-fPIC", *words, *abi, f"-I{mpi.root}/include", "-o", program, program.with_suffix(".stand-in"), f"-Wl,-rpath,{prefix}/lib", "-ldl")
+    return program
+
+
+NAMES = [(MPICH, "libmpi_gnu_91.so.12"), (MPICH, "libmpi_cray.so.12"), (MPICH, "libmpich_parastation.so.12"),
+         (MPICH_ABI, "libmpi_abi.so.0"), (OPENMPI, "libmpi_ibm.so.3")]
+
+
+@parametrize("mpi,name", NAMES, ids=str)
+def test_a_vendors_name(mpi, name, tmp_path, fanlight_only):
+    """`fanlight run` finds the ABI and the launcher, and the program is served."""
+    prefix = vendors(mpi, name, tmp_path / "vendor")
+    program = linked(mpi, name, prefix, tmp_path / "late", SOURCES / "bad_cases/late.c")
+    report = tmp_path / "report.json"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("FANLIGHT_", "LD_"))}
+    environment |= mpi.environment | {"FANLIGHT_LIB_DIR": str(running.LIBRARIES), "FANLIGHT_START_AFTER": "0", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-m", "fanlight", "run", "-n", "2", "--report-file", report, program, "0"], env=environment,
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "ok" in done.stdout, done.stdout + done.stderr
+    assert running.Report(report.read_text()).calls("allreduce") > 40, done.stdout + done.stderr
+
+
+def test_a_vendors_name_in_a_library_that_is_loaded_later(tmp_path, fanlight_only):
+    """With RTLD_LOCAL, so that nobody but who asks for it finds what it exports."""
+    name = NAMES[0][1]
+    prefix = vendors(MPICH, name, tmp_path / "vendor")
+    module = linked(MPICH, name, prefix, tmp_path / "module.so", "-shared", "-fPIC", "-Dmain=start", SOURCES / "bad_cases/late.c")
+    (tmp_path / "host.c").write_text("#include <dlfcn.h>\nint main(int argc, char **argv) {\n"
+                                     "    int (*start)(int, char **) = dlsym(dlopen(argv[1], RTLD_NOW | RTLD_LOCAL), \"start\");\n"
+                                     "    return start(argc - 1, argv + 1) + 0 * argc;\n}\n")
+    gcc(tmp_path / "host.c", "-o", tmp_path / "host", "-ldl")
+    result = run(MPICH, 2, [tmp_path / "host", module, "0"]).must_be_ok()
+    assert result.report.calls("allreduce") > 40, str(result)
+
+
+def test_intels_fortran_library(tmp_path, fanlight_only):
+    """Its Fortran functions lie in another file than MPI itself."""
+    if not IMPI.program("fortran").exists():
+        pytest.skip("no Fortran compiler, or no Intel MPI")
+    result = run(IMPI, 2, "fortran").must_be_ok()
+    assert result.report.calls("allreduce") > 0, str(result)
+
+
+@parametrize("handles", ["layer", "openmpi"])
+@parametrize("preload", ["mpich", "openmpi", "abi"])
+def test_a_layer_with_handles_of_its_own(preload, handles, tmp_path, fanlight_only):
+    """The program is right, and one sentence says that it goes on without Fanlight."""
+    options = ["-DLAYER_OF_OPENMPI"] if handles == "openmpi" else []
+    gcc("-shared", "-fPIC", *options, f"-I{MPICH.root}/include", SOURCES / "tools/layer.c", "-o", tmp_path / "liblayer.so", "-ldl")
+    gcc(*options, SOURCES / "tools/layered.c", "-o", tmp_path / "layered", tmp_path / "liblayer.so", f"-Wl,-rpath,{tmp_path}")
+    says = {"LAYER_VERSION": "MPItrampoline 5.5.0, wrapping MPICH Version: 4.1"} if handles == "layer" else {}
+    result = run(MPICH, 2, [tmp_path / "layered"], preload=False, preloads=[running.LIBRARIES / f"libfanlight-{preload}.so"],
+                 settings={"LAYER_ON": MPICH.root / "lib/libmpi.so.12", "FANLIGHT_START_AFTER": 0, **says}).must_be_ok()
+    said = [line for line in result.err.splitlines() if "fanlight" in line]
+    assert len(said) == 1 and "other handles" in said[0] and "without Fanlight" in said[0], str(result)
+    assert ("MPItrampoline 5.5.0" if says else "MPICH Version") in said[0] and "liblayer.so" in said[0], str(result)
+    if handles == "layer":
+        from fanlight import mpis
+
+        with pytest.raises(mpis.UnknownAbi, match="liblayer.so"):
+            mpis.find_mpi(tmp_path / "layered")
+
+
+def test_an_mpi_that_lacks_a_function(tmp_path, fanlight_only):
+    """An old one, say: nothing of it ends the program."""
+    source = (SOURCES / "tools/layer.c").read_text() + 'char ompi_mpi_op_null[64], ompi_request_null[64];\n'
+    (tmp_path / "old.c").write_text(source)
+    gcc("-shared", "-fPIC", "-DLAYER_OF_OPENMPI", f"-I{MPICH.root}/include", tmp_path / "old.c", "-o", tmp_path / "liblayer.so", "-ldl")
+    gcc("-DLAYER_OF_OPENMPI", SOURCES / "tools/layered.c", "-o", tmp_path / "layered", tmp_path / "liblayer.so", f"-Wl,-rpath,{tmp_path}")
+    result = run(MPICH, 2, [tmp_path / "layered"], preload=False, preloads=[OPENMPI.preload],
+                 settings={"LAYER_ON": MPICH.root / "lib/libmpi.so.12", "LAYER_VERSION": "Open MPI v1.2"}).must_be_ok()
+    assert result.err.count("PMPI_Abort, which Fanlight needs: the program goes on without Fanlight") == 1, str(result)
