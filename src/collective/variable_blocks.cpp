@@ -5,6 +5,7 @@
 
 #include "collective/buffers.h"
 #include "collective/operations.h"
+#include "collective/per_thread.h"
 
 namespace fanlight {
 
@@ -111,7 +112,8 @@ const Decision* other_counts(Serving& s, const LastCall& last, MPI_Count send_co
 
 // So that a call allocates nothing.
 Problem& rooted_problem(const Serving& s, const Decision& d, Operation operation, int root) {
-    static thread_local Problem p;
+    static thread_local PerThread<Problem> kept;
+    Problem& p = *kept;
     p.operation = operation;
     p.rank = s.rank;
     p.size = s.size;
@@ -143,7 +145,8 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         return &d;
     }
 
-    static thread_local BlockList list;  // so that a call with new counts allocates nothing
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements, list.bytes)) {
             call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * static_cast<std::ptrdiff_t>(last.other_size), nullptr);
@@ -199,7 +202,8 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision& d = s->decide_blindly(Operation::gatherv, root);
     if (!d.algorithm) return call.pass(d.reason);
     Elements own;
-    static thread_local BlockList list;
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
@@ -244,7 +248,8 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     const Decision& d = s->decide_blindly(Operation::scatterv, root);
     if (!d.algorithm) return call.pass(d.reason);
     Elements own;
-    static thread_local BlockList list;
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {

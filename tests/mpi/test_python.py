@@ -1,0 +1,32 @@
+"""`import fanlight` beside mpi4py: loaded by the program itself, and preloaded."""
+
+import itertools
+
+import pytest
+
+from running import IMPI, LIBRARIES, MPICH, OPENMPI, ROOT, repeated, run
+
+PROGRAMS = ROOT / "tests/mpi/python"
+
+
+def start(mpi, ranks, program, *arguments, preload=False, **options):
+    """As a program would be that finds the checkout on its path."""
+    python = mpi.root / "bin/python"
+    if not python.exists():
+        pytest.skip(f"no {python}")
+    own = {} if preload else {"FANLIGHT_START_AFTER": "0"}
+    settings = {"PYTHONPATH": ROOT / "python", "FANLIGHT_LIB_DIR": LIBRARIES, **own, **options.pop("settings", {})}
+    return run(mpi, ranks, [python, program, *arguments], preload=preload, settings=settings, **options)
+
+
+@pytest.mark.parametrize("mpi,ranks,preload", [(MPICH, 2, False), (OPENMPI, 3, False), (MPICH, 3, True), (OPENMPI, 2, True), (IMPI, 2, False),
+                                               *itertools.starmap(repeated, [(MPICH, 1, False), (OPENMPI, 1, True), (IMPI, 3, True)])], ids=str)
+def test_collectives(mpi, ranks, preload, fanlight_only):
+    result = start(mpi, ranks, PROGRAMS / "collectives.py", preload=preload).must_be_ok()
+    if preload:
+        assert result.report.calls("allreduce") and result.report.calls("iscan") and result.report.calls("bcast")
+
+
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
+def test_bad_input(mpi, ranks, fanlight_only):
+    start(mpi, ranks, PROGRAMS / "bad_input.py").must_be_ok()
