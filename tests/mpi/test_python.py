@@ -16,7 +16,7 @@ def start(mpi, ranks, program, *arguments, preload=False, **options):
         pytest.skip(f"no {python}")
     own = {} if preload else {"FANLIGHT_START_AFTER": "0"}
     settings = {"PYTHONPATH": ROOT / "python", "FANLIGHT_LIB_DIR": LIBRARIES, **own, **options.pop("settings", {})}
-    return run(mpi, ranks, [python, program, *arguments], preload=preload, settings=settings, **options)
+    return run(mpi, ranks, [python, program, *arguments], preload=preload, settings=settings, timeout=60, **options)
 
 
 @pytest.mark.parametrize("mpi,ranks,preload", [(MPICH, 2, False), (OPENMPI, 3, False), (MPICH, 3, True), (OPENMPI, 2, True), (IMPI, 2, False),
@@ -30,3 +30,8 @@ def test_collectives(mpi, ranks, preload, fanlight_only):
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
 def test_bad_input(mpi, ranks, fanlight_only):
     start(mpi, ranks, PROGRAMS / "bad_input.py").must_be_ok()
+
+
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
+def test_shared_array(mpi, ranks, fanlight_only):
+    start(mpi, ranks, PROGRAMS / "shared.py").must_be_ok()
