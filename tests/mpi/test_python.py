@@ -1,6 +1,7 @@
 """`import fanlight` beside mpi4py: loaded by the program itself, and preloaded."""
 
 import itertools
+import sysconfig
 
 import pytest
 
@@ -35,3 +36,20 @@ def test_bad_input(mpi, ranks, fanlight_only):
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
 def test_shared_array(mpi, ranks, fanlight_only):
     start(mpi, ranks, PROGRAMS / "shared.py").must_be_ok()
+
+
+@pytest.mark.parametrize("mpi,ranks,settings", [(MPICH, 3, {}), (OPENMPI, 2, {}), (MPICH, 2, {"FANLIGHT_NODE_UNITS": 1}),
+                                                repeated(OPENMPI, 3, {"FANLIGHT_NODE_UNITS": 1})], ids=str)
+def test_global_array(mpi, ranks, settings, fanlight_only):
+    """With one unit on each node what is beyond goes by MPI."""
+    start(mpi, ranks, PROGRAMS / "distributed.py", *([] if settings else ["finalize"]), settings=settings).must_be_ok()
+
+
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 3), (OPENMPI, 2)], ids=str)
+def test_heat(mpi, ranks, tmp_path, fanlight_only):
+    """The same field on any number of ranks; the picture where there is a matplotlib, which is borrowed here."""
+    picture = tmp_path / "heat.png"
+    result = start(mpi, ranks, ROOT / "examples/heat.py", *([picture] if mpi is MPICH else []),
+                   settings={"PYTHONPATH": f"{ROOT / 'python'}:{sysconfig.get_path('purelib')}"})
+    assert not result.hung and result.code == 0 and "mean of the middle: 0.155050" in result.out, str(result)
+    assert mpi is not MPICH or picture.read_bytes().startswith(b"\x89PNG")
