@@ -18,6 +18,13 @@ void Buffer::take(nb::handle object, bool writable, const char* function, const 
     if (writable && view_.readonly) throw nb::value_error(text("is read-only").c_str());
 }
 
+void Buffer::take_new(nb::handle array) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_WRITABLE) != 0) {
+        view_.obj = nullptr;
+        throw nb::python_error();
+    }
+}
+
 bool Buffer::has_objects() const {
     // Names of fields stand between colons.
     bool in_name = false;

@@ -20,6 +20,8 @@ public:
 
     // Throws, by the names of the function and its argument, where it is no array, not contiguous or not writable.
     void take(nanobind::handle object, bool writable, const char* function, const char* argument);
+    // A new array of our own, of which nothing is to be known but where it lies.
+    void take_new(nanobind::handle array);
     bool taken() const { return view_.obj; }
 
     void* data() const { return view_.buf; }

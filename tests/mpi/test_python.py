@@ -1,6 +1,7 @@
 """`import fanlight` beside mpi4py: loaded by the program itself, and preloaded."""
 
 import itertools
+import re
 import sysconfig
 
 import pytest
@@ -53,3 +54,21 @@ def test_heat(mpi, ranks, tmp_path, fanlight_only):
                    settings={"PYTHONPATH": f"{ROOT / 'python'}:{sysconfig.get_path('purelib')}"})
     assert not result.hung and result.code == 0 and "mean of the middle: 0.155050" in result.out, str(result)
     assert mpi is not MPICH or picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_bench(fanlight_only):
+    result = start(MPICH, 2, "-m", "fanlight.bench_python", "--quick")
+    assert not result.hung and result.code == 0, str(result)
+    for said in ("ragged allgather", "ratio", "us more", "of memcpy", "copies in memory"):
+        assert said in result.out, str(result)
+    copies = float(re.search(r"([\d.]+) copies in memory", result.out)[1])
+    assert 0.95 < copies < 1.1, str(result)
+
+
+@pytest.mark.parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3)], ids=str)
+def test_documented(mpi, ranks, tmp_path, fanlight_only):
+    """The examples of docs/python.md, one after the other in one program."""
+    program = tmp_path / "examples.py"
+    examples = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/python.md").read_text(), re.M | re.S)
+    program.write_text("\n".join(examples) + "\nprint('ok')\n")
+    assert len(examples) == 3 and "recursive-doubling by fanlight_set_algorithm" in start(mpi, ranks, program).must_be_ok().out
