@@ -4,10 +4,11 @@ namespace nb = nanobind;
 
 namespace fanlight::python {
 
-void Buffer::take(nb::handle object, bool writable, const char* function, const char* argument) {
+void Buffer::take(nb::handle object, bool writable, const char* function, const char* argument, const char* format) {
+    format_ = format;
     const auto text = [&](const std::string& what) { return std::string(function) + ": `" + argument + "` " + what; };
     if (object.is_none()) throw nb::type_error(text("is missing").c_str());
-    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FULL_RO) != 0) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, format ? PyBUF_STRIDES : PyBUF_FULL_RO) != 0) {
         view_.obj = nullptr;
         PyErr_Clear();
         throw nb::type_error(text(std::string("is no array that MPI can take, but a ") + Py_TYPE(object.ptr())->tp_name +

@@ -19,7 +19,8 @@ public:
     }
 
     // Throws, by the names of the function and its argument, where it is no array, not contiguous or not writable.
-    void take(nanobind::handle object, bool writable, const char* function, const char* argument);
+    // `format`: what is known to be its elements', outlives this.
+    void take(nanobind::handle object, bool writable, const char* function, const char* argument, const char* format = nullptr);
     // A new array of our own, of which nothing is to be known but where it lies.
     void take_new(nanobind::handle array);
     bool taken() const { return view_.obj; }
@@ -31,7 +32,7 @@ public:
     int dimensions() const { return view_.ndim; }
     const Py_ssize_t* shape() const { return view_.shape; }
     bool has_shape(const std::vector<Py_ssize_t>& other) const { return std::vector(shape(), shape() + dimensions()) == other; }
-    std::string_view format() const { return view_.format ? view_.format : "B"; }
+    std::string_view format() const { return format_ ? format_ : view_.format ? view_.format : "B"; }
     bool has_objects() const;
 
     // As numpy names it: "f8", "i4"; empty for a structure or another byte order.
@@ -43,6 +44,7 @@ public:
 
 private:
     Py_buffer view_{};
+    const char* format_ = nullptr;
 };
 
 }  // namespace fanlight::python

@@ -44,6 +44,9 @@ struct Library {
     std::vector<std::pair<std::string, Word>> elements;  // "f8" and so on
     std::vector<Word> operators;                         // MPI's own
     nb::object empty, as_array, exception, intercomm;
+    nb::object dtype;       // its name, made once
+    nb::object last_dtype;  // of allgatherv_any, with what its buffer said of it, which takes numpy as long as all the rest
+    std::shared_ptr<const std::string> last_format;  // other threads may replace it during a call
     int truncated = 0;
     bool checks = true, initialized = false;
 
@@ -426,13 +429,25 @@ nb::tuple allgatherv_any(nb::handle comm_object, nb::handle given) {
     const Comm comm = comm_of(name, comm_object);
     const auto wrong = [&](const std::string& what) { throw nb::value_error((std::string(name) + ": " + what).c_str()); };
     std::exception_ptr own;
+    std::shared_ptr<const std::string> format;
     Buffer input;
     Signature signature;
-    nb::object x = nb::borrow(given);
+    nb::object x = nb::borrow(given), dtype;
     std::size_t row = 0;
     try {
-        if (!nb::hasattr(x, "dtype")) x = library.as_array(x);
-        input.take(x, false, name, "x");
+        dtype = nb::steal(PyObject_GetAttr(x.ptr(), library.dtype.ptr()));
+        if (!dtype.is_valid()) {
+            PyErr_Clear();
+            x = library.as_array(x);
+            dtype = x.attr(library.dtype);
+        }
+        const bool known = dtype.is(library.last_dtype);
+        if (known) format = library.last_format;
+        input.take(x, false, name, "x", known ? format->c_str() : nullptr);
+        if (!known) {
+            library.last_dtype = dtype;
+            library.last_format = std::make_shared<const std::string>(input.format());
+        }
         if (input.has_objects()) wrong("Python objects cannot be sent as an array; mpi4py's comm.allgather() pickles them");
         if (input.dimensions() < 1) wrong("`x` is a single element; it must have at least one axis");
         row = input.element_bytes();
@@ -471,7 +486,7 @@ nb::tuple allgatherv_any(nb::handle comm_object, nb::handle given) {
         for (int i = 1; i < input.dimensions(); ++i) lengths.append(input.shape()[i]);
         shape = nb::tuple(lengths);
     }
-    nb::object data = library.empty(shape, nb::getattr(x, "dtype"));
+    nb::object data = library.empty(shape, dtype);
     Buffer output;
     output.take_new(data);
     if (!code) {
@@ -545,6 +560,7 @@ void use(const std::string& collectives, nb::object mpi4py) {
         l.elements.emplace_back(name, handle(type));
     for (const char* name : {"SUM", "PROD", "MAX", "MIN", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC"})
         l.operators.push_back(handle(name));
+    l.dtype = nb::steal(PyUnicode_InternFromString("dtype"));
     l.empty = numpy.attr("empty");
     l.as_array = numpy.attr("asarray");
     l.exception = mpi4py.attr("Exception");

@@ -67,6 +67,9 @@ refused_on_all(ValueError, others, others, fanlight.allgather, np.ones((2, 2)), 
 refused_on_all(ValueError, others, others, fanlight.bcast, np.ones(3), double)
 refused_on_all(ValueError, others, others, fanlight.allgatherv_any, np.ones((2, 3)), np.ones((2, 2)))
 refused_on_all(ValueError, others, others, fanlight.allgatherv_any, np.ones(2, [("a", "i4"), ("b", "f4")]), np.ones(1))
+for dtype in ("f8", "i8", "f8"):
+    fanlight.allgatherv_any(comm, np.ones(2, dtype))
+    refused_on_all(ValueError, others, others, fanlight.allgatherv_any, np.ones(2, "u8"), np.ones(2, dtype))
 refused(ValueError, others, fanlight.reduce, double, root=me)
 refused(ValueError, others, fanlight.allreduce, double, MPI.SUM if me else MPI.MAX)
 refused(ValueError, others, [fanlight.allreduce, fanlight.scan][me % 2], double)
