@@ -90,16 +90,21 @@ def _map(node: MPI.Comm, length: int) -> mmap.mmap:
         nonlocal file
         if length > _available():
             raise MemoryError(f"shared_array: no {length} bytes of shared memory are free")
-        try:
-            file = os.memfd_create("fanlight-shared-array", os.MFD_CLOEXEC)
-            os.posix_fallocate(file, 0, length)
-        except OSError as e:
-            raise MemoryError(f"shared_array: no {length} bytes of shared memory: {e.strerror}") from e
+        file = os.memfd_create("fanlight-shared-array", os.MFD_CLOEXEC)
+        os.ftruncate(file, length)
 
     def map_it() -> None:
         nonlocal file, memory
         if node.rank != 0:
             file = os.open(place, os.O_RDWR | os.O_CLOEXEC)
+        # New pages take the kernel longer than the copy into them: each rank reserves its share.
+        share = -(-length // (node.size * mmap.PAGESIZE)) * mmap.PAGESIZE
+        first = min(node.rank * share, length)
+        if first < length:
+            try:
+                os.posix_fallocate(file, first, min(share, length - first))
+            except OSError as e:
+                raise MemoryError(f"shared_array: no {length} bytes of shared memory: {e.strerror}") from e
         memory = mmap.mmap(file, length)
 
     memory = None
