@@ -1,8 +1,10 @@
 """Fanlight: faster collective operations for MPI programs.
 
-The functions here are the core that has no MPI in it: which algorithms there are, what their
-schedules look like, whether they are right, what they cost and which one is chosen when.
+Beside mpi4py: collectives for its communicators and NumPy arrays (docs/python.md).  Without MPI: which algorithms
+there are, what their schedules look like, whether they are right, what they cost and which one is chosen when.
 """
+
+from pathlib import Path
 
 __version__ = "0.1.0"
 
@@ -11,7 +13,18 @@ _core_names = frozenset({
     "draw", "choose", "built_in_rules", "usable_cores",
 })
 
+# What needs mpi4py, which is imported with the first of them.
+_mpi_names = {name: "collectives" for name in (
+    "allgather", "allgatherv_any", "allreduce", "alltoall", "barrier", "bcast", "check_arguments", "exscan", "explain", "gather",
+    "iallgather", "iallreduce", "ialltoall", "ibarrier", "ibcast", "iexscan", "igather", "ireduce",
+    "ireduce_scatter_block", "iscan", "iscatter", "prepare", "reduce", "reduce_scatter_block", "scan", "scatter", "set_algorithm")}
+_mpi_names.update(shared_array="shared", global_array="distributed")
+
 __all__ = sorted(_core_names)
+
+# In a checkout the compiled modules lie in its build tree.
+if (_built := Path(__file__).resolve().parents[2] / "build" / "release" / "python").is_dir():
+    __path__.append(str(_built))
 
 
 def __getattr__(name):
@@ -20,4 +33,9 @@ def __getattr__(name):
         from . import _core
 
         return getattr(_core, name)
+    if name in _mpi_names:
+        from importlib import import_module
+
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_mpi_names[name]}"), name)
+        return found
     raise AttributeError(f"module 'fanlight' has no attribute {name!r}")

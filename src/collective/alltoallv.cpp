@@ -2,12 +2,17 @@
 // datatypes of their own as well.
 #include "collective/block_lists.h"
 #include "collective/operations.h"
+#include "collective/per_thread.h"
 
 namespace fanlight {
 
 namespace {
 
 bool is_nobody(int) { return false; }
+
+struct Exchange {
+    Blocks from, to;
+};
 
 template <class C, class D, class Types>
 const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
@@ -16,7 +21,8 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     if (!s) return nullptr;
     const Decision& chosen = s->decide(Operation::alltoallv, 0);
     if (!chosen.algorithm) return call.pass(chosen.reason);
-    static thread_local Blocks from, to;  // so that a call allocates nothing
+    static thread_local PerThread<Exchange> kept;
+    auto& [from, to] = *kept;
     const bool in_place = send == MPI_IN_PLACE;
     const auto own = static_cast<std::size_t>(s->rank);
     if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s->size, to, is_nobody)) return call.pass(Reason::arguments);

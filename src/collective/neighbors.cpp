@@ -6,6 +6,7 @@
 #include "collective/block_lists.h"
 #include "collective/neighborhood.h"
 #include "collective/operations.h"
+#include "collective/per_thread.h"
 
 namespace fanlight {
 
@@ -147,8 +148,8 @@ const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
 }
 
 Sides& sides() {
-    static thread_local Sides s;  // so that a call allocates nothing
-    return s;
+    static thread_local PerThread<Sides> kept;
+    return *kept;
 }
 
 // The fast path: the same counts and named datatypes as at the last call.

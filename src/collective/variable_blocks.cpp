@@ -5,6 +5,7 @@
 
 #include "collective/buffers.h"
 #include "collective/operations.h"
+#include "collective/per_thread.h"
 
 namespace fanlight {
 
@@ -138,7 +139,8 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         return &d;
     }
 
-    static thread_local BlockList list;  // so that a call with new counts allocates nothing
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         const auto element = static_cast<std::ptrdiff_t>(last.other_size);
         if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements)) {
@@ -197,7 +199,8 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision& chosen = s->decide(Operation::gatherv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    static thread_local BlockList list;
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
@@ -243,7 +246,8 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     const Decision& chosen = s->decide(Operation::scatterv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    static thread_local BlockList list;
+    static thread_local PerThread<BlockList> kept;
+    BlockList& list = *kept;
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {

@@ -1,5 +1,6 @@
 """The commands over the core that has no MPI in it."""
 
+import importlib.util
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -196,3 +197,12 @@ def test_cores_obey_the_affinity_mask(fanlight):
 
 def test_version(fanlight):
     assert package.__version__ in fanlight("--version").stdout
+
+
+def test_what_needs_mpi4py_says_so():
+    if importlib.util.find_spec("mpi4py"):
+        pytest.skip("there is an mpi4py here")
+    with pytest.raises(ImportError, match="mpi4py"):
+        package.allreduce
+    with pytest.raises(AttributeError, match="no_such"):
+        package.no_such

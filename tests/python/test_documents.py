@@ -44,7 +44,8 @@ def test_commands(text, tmp_path, clean):
                 assert option in done.stdout, f"{line}: no option {option}"
 
 
-@pytest.mark.parametrize("text", blocks("python"))
+# Those of python.md need mpi4py and ranks: tests/mpi/test_python.py.
+@pytest.mark.parametrize("text", [b for b in blocks("python") if not b.id.startswith("python.md")])
 def test_python(text, tmp_path):
     done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
