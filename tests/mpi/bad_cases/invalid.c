@@ -25,6 +25,7 @@ static void say(const char *name, int code) {
                        : error_class == MPI_ERR_OP       ? "MPI_ERR_OP"
                        : error_class == MPI_ERR_ARG      ? "MPI_ERR_ARG"
                        : error_class == MPI_ERR_INTERN   ? "MPI_ERR_INTERN"
+                       : error_class == MPI_ERR_TRUNCATE ? "MPI_ERR_TRUNCATE"
                                                          : "another class";
     if (rank == 0) printf("%-40s %s (%d)\n", name, text, error_class);
 }
@@ -95,6 +96,16 @@ int main(int argc, char **argv) {
     SAY(Bcast(in, 4, uncommitted, 0, world));
     SAY(Allreduce(in, out, 4, uncommitted, MPI_SUM, world));
     MPI_Type_free(&uncommitted);
+    // A rank's block for itself that is longer than it takes.
+    MPI_Comm itself;
+    const int two[64] = {2};
+    MPI_Dist_graph_create_adjacent(world, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &itself);
+    MPI_Comm_set_errhandler(itself, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 20; ++i) MPI_Neighbor_alltoallv(in, one, none, MPI_INT, out, one, none, MPI_INT, itself);
+    out[1] = 7;
+    SAY(Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself));
+    REQUIRE(out[1] == 7);
+    MPI_Comm_free(&itself);
 
     // The communicator is as good as before.
     for (int i = 0; i < 20; ++i) checked_allreduce(world, i, 30);
