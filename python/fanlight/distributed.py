@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 import weakref
 from typing import TYPE_CHECKING, Any, Optional, Tuple, Union
 
@@ -56,6 +57,8 @@ def _start() -> None:
     """Once, by all ranks."""
     if _functions:
         return
+    # What mpi4py has loaded is its own; the library finds the MPI library's names among those of all.
+    ctypes.CDLL(MPI.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
     library = ctypes.CDLL(str(libraries.preload_for(collectives.abi()).with_name(f"libdart-fanlight-{collectives.abi()}.so")))
     for name, types in _FUNCTIONS.items():
         function = _functions[name] = getattr(library, f"fanlight_{name}")

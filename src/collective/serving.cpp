@@ -186,12 +186,17 @@ const Decision& Serving::decide(Operation operation, int root) {
 
 const Decision& Serving::planned(const Decision& d, Problem& problem) {
     problem.parameters = d.problem.parameters;
-    if (const Decision* there = known(problem)) return *there;
+    const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
+    if (Decision* const there = known(problem)) {
+        // Of a rank without neighbours: what was chosen for blocks of any lengths, which has no plan before.
+        if (there->plan.parts.empty()) group_of(*there).plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
+        return *there;
+    }
     auto made = std::make_shared<Decision>();
     static_cast<Chosen&>(*made) = d;
     made->problem = problem;
     made->problem.topology = topology_;
-    group_of(d).plan(*d.algorithm, made->problem, made->plan, reach(d), neighborhood ? neighborhood->most : MostNeighbors{});
+    group_of(d).plan(*d.algorithm, made->problem, made->plan, reach(d), most);
     return keep(std::move(made));
 }
 

@@ -270,6 +270,28 @@ static void own_operator(void) {
     free(send);
 }
 
+// A message that is too long, among them: the statuses say which one has failed, and no more are written than there are.
+static void one_fails(void) {
+    const int sent[2] = {1, 2};
+    int in = rank, sum = -1, received[2] = {-1, -1};
+    MPI_Request r[2], send;
+    MPI_Status statuses[3];
+    memset(statuses, 77, sizeof statuses);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Isend(sent, 2, MPI_INT, rank, 5, MPI_COMM_WORLD, &send);
+    MPI_Iallreduce(&in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(received, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &r[1]);
+    const int code = MPI_Waitall(2, r, statuses);
+    int code_class = MPI_SUCCESS, own_class = MPI_SUCCESS;
+    MPI_Error_class(code, &code_class);
+    MPI_Error_class(statuses[1].MPI_ERROR, &own_class);
+    REQUIRE(code_class == MPI_ERR_IN_STATUS && own_class == MPI_ERR_TRUNCATE && statuses[0].MPI_ERROR == MPI_SUCCESS);
+    REQUIRE(sum == size * (size - 1) / 2 && received[1] == -1);
+    for (size_t i = 0; i < sizeof(MPI_Status); ++i) REQUIRE(((const char *)&statuses[2])[i] == 77);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 // Started again and again, in an order of each rank's own, with the buffers' contents of that time.
 static void persistent(void) {
@@ -417,28 +439,6 @@ static void persistent_ends(void) {
 #endif
     MPI_Request_free(&r[0]);
     MPI_Request_free(&r[1]);
-}
-
-// A message that is too long, among them: the statuses say which one has failed, and no more are written than there are.
-static void one_fails(void) {
-    const int sent[2] = {1, 2};
-    int in = rank, sum = -1, received[2] = {-1, -1};
-    MPI_Request r[2], send;
-    MPI_Status statuses[3];
-    memset(statuses, 77, sizeof statuses);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Isend(sent, 2, MPI_INT, rank, 5, MPI_COMM_WORLD, &send);
-    MPI_Iallreduce(&in, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[0]);
-    MPI_Irecv(received, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &r[1]);
-    const int code = MPI_Waitall(2, r, statuses);
-    int code_class = MPI_SUCCESS, own_class = MPI_SUCCESS;
-    MPI_Error_class(code, &code_class);
-    MPI_Error_class(statuses[1].MPI_ERROR, &own_class);
-    REQUIRE(code_class == MPI_ERR_IN_STATUS && own_class == MPI_ERR_TRUNCATE && statuses[0].MPI_ERROR == MPI_SUCCESS);
-    REQUIRE(sum == size * (size - 1) / 2 && received[1] == -1);
-    for (size_t i = 0; i < sizeof(MPI_Status); ++i) REQUIRE(((const char *)&statuses[2])[i] == 77);
-    MPI_Wait(&send, MPI_STATUS_IGNORE);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 // One rank is inside MPI_Recv, and what it has started must go on.
