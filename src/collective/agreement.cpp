@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/device_memory.h"
 #include "collective/hooks.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
@@ -70,6 +71,7 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
         const std::uint64_t hash = std::hash<std::string>{}(fact.value);
         mine.insert(mine.end(), {hash, ~hash});
     }
+    mine.push_back(device_memory::may_be_used(comm) ? 0 : 1);
     // Not compared: the ranks that have no file for the report take part in it.
     mine.push_back(report::on() ? 0 : 1);
     least.resize(mine.size());
@@ -88,6 +90,7 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
             say_difference(own[i], comm, rank, size);
             return Reason::settings_differ;
         }
+    if (least[2 * own.size()] == 0) return Reason::device_memory;
     return config().enabled ? Reason::none : Reason::disabled;
 }
 

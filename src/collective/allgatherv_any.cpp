@@ -64,8 +64,7 @@ void unpack_records(const std::byte* records, std::size_t record, const std::vec
     for (std::size_t r = 0; r < lengths.size(); ++r, records += record) {
         if (lengths[r] == 0) continue;
         std::byte* const at = static_cast<std::byte*>(to.memory) + to.places[r] * to.datatype->extent;
-        if (to.datatype->packed) std::memcpy(at, records + length_bytes, lengths[r]);
-        else unpack(*to.datatype, records + length_bytes, at, static_cast<std::size_t>(to.counts[r]));
+        Elements{at, to.counts[r], to.datatype, device_memory::holds(at)}.unpack(records + length_bytes);
     }
 }
 
@@ -81,9 +80,11 @@ int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elemen
         }
         const Decision& d = s->decide(p);
         if (d.algorithm) {
-            std::byte* const output = to.datatype->packed ? static_cast<std::byte*>(to.memory) : s->workspace.get(Workspace::output, total);
+            const std::size_t element = to.datatype->size;
+            const Elements all{to.memory, static_cast<MPI_Count>(element ? total / element : 0), to.datatype, device_memory::holds(to.memory)};
+            std::byte* const output = all.direct() ? static_cast<std::byte*>(to.memory) : s->workspace.get(Workspace::output, total);
             s->run(d, own.bytes() ? packed_input(own, s->workspace) : nullptr, output, nullptr);
-            if (!to.datatype->packed) unpack(*to.datatype, output, to.memory, total / to.datatype->size);
+            if (!all.direct()) all.unpack(output);
             return MPI_SUCCESS;
         }
     }
@@ -112,10 +113,7 @@ int serve(Serving* s, const Decision* d, std::size_t record, const Elements& own
     std::byte* const all = workspace.get(Workspace::output, record * ranks);
     const std::size_t length = own.bytes();
     std::memcpy(mine, &length, length_bytes);
-    if (length > 0 && length_bytes + length <= record) {
-        if (own.datatype->packed) std::memcpy(mine + length_bytes, own.memory, length);
-        else pack(*own.datatype, own.memory, static_cast<std::size_t>(own.count), mine + length_bytes);
-    }
+    if (length > 0 && length_bytes + length <= record) own.pack(mine + length_bytes);
     if (d && d->algorithm) s->run(*d, mine, all, nullptr);
     else if (const int error = mpi().Allgather(mine, static_cast<int>(record), MPI_BYTE, all, static_cast<int>(record), MPI_BYTE, comm))
         return error;
@@ -161,5 +159,5 @@ extern "C" __attribute__((visibility("default"))) int fanlight_allgatherv_any(
     int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
     const fanlight::Datatype* const sent = fanlight::datatype(sendtype);
     const fanlight::Datatype* const received = recvtype == sendtype ? sent : fanlight::datatype(recvtype);
-    return fanlight::allgatherv_any({sendbuf, sendcount, sent}, {recvbuf, recvcapacity, recvcounts, displs, received, recvtype}, comm);
+    return fanlight::allgatherv_any({sendbuf, sendcount, sent, fanlight::device_memory::holds(sendbuf)}, {recvbuf, recvcapacity, recvcounts, displs, received, recvtype}, comm);
 }

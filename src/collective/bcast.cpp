@@ -33,17 +33,17 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
     if (root < 0 || root >= s->size || !acceptable(buffer, count, handle, e)) return call.pass(Reason::arguments);
     if (!can_pack(e.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::bcast, .root = root, .bytes = e.bytes()});
-    if (e.datatype->named() && e.datatype->packed)
+    if (is_plain(e))
         last = {.decision = &d, .count = count, .datatype = handle, .root = root};
     if (!d.algorithm) return call.pass(d.reason);
-    if (e.datatype->packed) {
+    if (e.direct()) {
         call.run(*s, d, buffer, buffer, nullptr);
         return &d;
     }
     const Trim trim{s->workspace};
     const PackedOutput output(e, call, *s);
     const bool is_root = s->rank == root;
-    if (is_root) pack(*e.datatype, buffer, static_cast<std::size_t>(count), output.bytes());
+    if (is_root) e.pack(output.bytes());
     call.run(*s, d, output.bytes(), output.bytes(), nullptr, [=] {
         if (!is_root) output.finish();
     });

@@ -46,7 +46,8 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         // In bytes they may be addresses: then null is MPI_BOTTOM.
         const bool addresses = types.unit() == 1 && distance != 0;
         if (!memory && type->size > 0 && !addresses && (type->named() || type->packed)) return false;
-        blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type};
+        blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type,
+                                                device_memory::holds(static_cast<const std::byte*>(memory) + distance)};
     }
     return true;
 }
@@ -59,7 +60,7 @@ inline bool same_memory(const Elements& a, const Elements& b) {
 }
 
 inline bool all_packed(const Blocks& blocks) {
-    return std::all_of(blocks.begin(), blocks.end(), [](const Elements& e) { return !bytes_of(e) || e.datatype->packed; });
+    return std::all_of(blocks.begin(), blocks.end(), [](const Elements& e) { return !bytes_of(e) || e.direct(); });
 }
 
 // Where they lie in the program's memory, from the first one's address, which is returned.
@@ -85,21 +86,12 @@ inline std::byte* in_line(const Blocks& blocks, std::vector<Block>& places, Work
 }
 
 inline void pack_all(const Blocks& blocks, const std::vector<Block>& places, std::byte* packed) {
-    for (std::size_t r = 0; r < blocks.size(); ++r) {
-        const Elements& e = blocks[r];
-        if (places[r].bytes == 0) continue;
-        if (e.datatype->packed) std::memcpy(packed + places[r].offset, e.memory, places[r].bytes);
-        else pack(*e.datatype, e.memory, static_cast<std::size_t>(e.count), packed + places[r].offset);
-    }
+    for (std::size_t r = 0; r < blocks.size(); ++r)
+        if (places[r].bytes > 0) blocks[r].pack(packed + places[r].offset);
 }
 inline void unpack_all(const Blocks& blocks, const std::vector<Block>& places, const std::byte* packed) {
-    for (std::size_t r = 0; r < blocks.size(); ++r) {
-        const Elements& e = blocks[r];
-        void* const memory = const_cast<void*>(e.memory);
-        if (places[r].bytes == 0) continue;
-        if (e.datatype->packed) std::memcpy(memory, packed + places[r].offset, places[r].bytes);
-        else unpack(*e.datatype, packed + places[r].offset, memory, static_cast<std::size_t>(e.count));
-    }
+    for (std::size_t r = 0; r < blocks.size(); ++r)
+        if (places[r].bytes > 0) blocks[r].unpack(packed + places[r].offset);
 }
 
 }  // namespace fanlight

@@ -15,15 +15,14 @@ bool same_call(const LastCall& last, MPI_Count count, MPI_Datatype handle, MPI_C
 
 void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype handle, const Elements& other,
               MPI_Datatype other_handle, int root) {
-    const auto plain = [](const Datatype* d) { return d->named() && d->packed; };
-    if (plain(e.datatype) && plain(other.datatype))
+    if (is_plain(e) && is_plain(other))
         last = {.decision = &d, .count = e.count, .other_count = other.count, .datatype = handle,
                 .other_datatype = other_handle, .root = root};
 }
 
 // Of rooted operations the ranks that are not the root have one side alone.
 void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype handle, int root) {
-    if (e.datatype->named() && e.datatype->packed)
+    if (is_plain(e))
         last = {.decision = &d, .count = e.count, .datatype = handle, .root = root};
 }
 
@@ -62,8 +61,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     std::byte* const own_block = output.bytes() + static_cast<std::size_t>(s->rank) * bytes;
     const std::byte* input = own_block;
     if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (output.is_copy())
-        pack(*all.datatype, all.at(s->rank * receive_count), static_cast<std::size_t>(receive_count), own_block);
+    else if (output.is_copy()) all.part(s->rank * receive_count, receive_count).pack(own_block);
     call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }
@@ -115,8 +113,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * bytes;
     const std::byte* input = own_block;
     if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (output.is_copy())
-        pack(*all.datatype, all.at(root * receive_count), static_cast<std::size_t>(receive_count), own_block);
+    else if (output.is_copy()) all.part(root * receive_count, receive_count).pack(own_block);
     call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
 }

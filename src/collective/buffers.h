@@ -6,6 +6,7 @@
 
 #include "collective/call.h"
 #include "collective/datatype.h"
+#include "collective/device_memory.h"
 #include "collective/mpi_header.h"
 #include "collective/workspace.h"
 
@@ -32,20 +33,29 @@ struct Elements {
     const void* memory = nullptr;
     MPI_Count count = 0;
     const Datatype* datatype = nullptr;
+    bool on_device = false;
 
+    // Packed, and where the executor can read and write it: then it may be used as it is.
+    bool direct() const { return datatype->packed && !on_device; }
     std::size_t bytes() const { return static_cast<std::size_t>(count) * datatype->size; }
     // Where element i is; only for what is not MPI_BOTTOM.
     const std::byte* at(std::ptrdiff_t i) const {
         return static_cast<const std::byte*>(memory) + i * datatype->extent;
     }
-    Elements part(std::ptrdiff_t first, MPI_Count n) const { return {at(first), n, datatype}; }
+    Elements part(std::ptrdiff_t first, MPI_Count n) const { return {at(first), n, datatype, on_device}; }
+    // Between their places in memory and packed bytes.
+    void pack(std::byte* packed) const;
+    void unpack(const std::byte* packed) const;
 };
+
+// Whether a call with it can be known again by count and datatype alone.
+inline bool is_plain(const Elements& e) { return e.datatype->named() && e.datatype->packed && !device_memory::is_staged(); }
 
 // False for what the MPI library would not accept: a negative count, a datatype that is null
 // or not committed, no buffer.
 inline bool acceptable(const void* memory, MPI_Count count, MPI_Datatype handle, Elements& e) {
     if (count < 0 || memory == MPI_IN_PLACE) return false;
-    e = {memory, count, datatype(handle)};
+    e = {memory, count, datatype(handle), device_memory::holds(memory)};
     if (!e.datatype) return false;
     // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
     return memory || e.bytes() == 0 || !(e.datatype->named() || e.datatype->packed);
@@ -53,17 +63,16 @@ inline bool acceptable(const void* memory, MPI_Count count, MPI_Datatype handle,
 
 // Where the packed bytes are for reading.
 inline const std::byte* packed_input(const Elements& e, Workspace& workspace, Workspace::Use use = Workspace::input) {
-    if (e.datatype->packed) return static_cast<const std::byte*>(e.memory);
+    if (e.direct()) return static_cast<const std::byte*>(e.memory);
     std::byte* packed = workspace.get(use, e.bytes());
-    pack(*e.datatype, e.memory, static_cast<std::size_t>(e.count), packed);
+    e.pack(packed);
     return packed;
 }
 
 // A copy of the packed bytes: of a buffer that will be written while it is still read.
 inline std::byte* packed_copy(const Elements& e, Workspace& workspace) {
     std::byte* packed = workspace.get(Workspace::input, e.bytes());
-    if (e.datatype->packed) std::memcpy(packed, e.memory, e.bytes());
-    else pack(*e.datatype, e.memory, static_cast<std::size_t>(e.count), packed);
+    e.pack(packed);
     return packed;
 }
 
@@ -72,16 +81,15 @@ class PackedOutput {
 public:
     PackedOutput(const Elements& e, Call& call, Serving& s)
         : elements_(e),
-          is_copy_(!e.datatype->packed),
-          packed_(e.datatype->packed ? static_cast<std::byte*>(const_cast<void*>(e.memory))
+          is_copy_(!e.direct()),
+          packed_(e.direct() ? static_cast<std::byte*>(const_cast<void*>(e.memory))
                                      : call.workspace(s).get(Workspace::output, e.bytes())) {
         if (is_copy_) elements_.datatype = call.kept(e.datatype);
     }
     std::byte* bytes() const { return packed_; }
     bool is_copy() const { return is_copy_; }
     void finish() const {
-        if (is_copy_)
-            unpack(*elements_.datatype, packed_, const_cast<void*>(elements_.memory), static_cast<std::size_t>(elements_.count));
+        if (is_copy_) elements_.unpack(packed_);
     }
 
 private:

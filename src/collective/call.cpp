@@ -1,6 +1,7 @@
 #include "collective/call.h"
 
 #include "collective/datatype.h"
+#include "collective/device_memory.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 
@@ -11,6 +12,15 @@ Serving* Call::starting() {
     if (!serving) return nullptr;
     begun_ = initialises_ ? persistent_ = new Persistent(std::move(serving)) : new Started(std::move(serving));
     return begun_->serving.get();
+}
+
+bool Call::may_be_first() {
+    reason_ = why_unknown();
+    if (!device_memory::is_staged() || !communicators::open.load(std::memory_order_relaxed)) return false;
+    int inter = 0;
+    if (mpi().Comm_test_inter(comm_, &inter) != MPI_SUCCESS) return false;
+    communicators::first_seen(comm_, starts(), MPI_SUCCESS);
+    return (communicator_ = communicators::find(comm_)) != nullptr;
 }
 
 int raised(const std::exception& e, MPI_Comm comm) {

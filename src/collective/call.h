@@ -44,10 +44,7 @@ public:
     // The group of its communicator; null: the MPI library serves it.  Once in each call.
     Serving* serving() {
         if (begun_) [[unlikely]] return begun_->serving.get();
-        if (!communicator_) [[unlikely]] {
-            reason_ = why_unknown();
-            return nullptr;
-        }
+        if (!communicator_ && !may_be_first()) [[unlikely]] return nullptr;
         return request_ ? starting() : communicator_->serving(reason_);
     }
     bool starts() const { return request_ != nullptr || begun_ != nullptr; }
@@ -103,6 +100,8 @@ public:
 
 private:
     Serving* starting();
+    // Whether it is served although the MPI library has had no call on its communicator.
+    bool may_be_first();
     void begin(const Decision& d, const void* input, void* output, const Combiner* combiner) {
         begun_->begin(d, input, output, combiner, request_);
         begun_ = nullptr;

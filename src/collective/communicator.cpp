@@ -9,6 +9,7 @@
 
 #include "collective/activation.h"
 #include "collective/agreement.h"
+#include "collective/device_memory.h"
 #include "collective/finalize.h"
 #include "collective/library.h"
 #include "collective/progress.h"
@@ -27,7 +28,7 @@ Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size
       reason_(permanent == Reason::none ? Reason::few_calls : permanent),
       // The call at which it was first seen has been counted when this is made.
       calls_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after - 1, 0) : -1),
-      starts_left_(permanent == Reason::none ? std::max<std::int64_t>(config().start_after, 1) - starts : -1),
+      starts_left_(permanent == Reason::none ? device_memory::is_staged() ? 0 : std::max<std::int64_t>(config().start_after, 1) - starts : -1),
       agreed_(permanent != Reason::none) {}
 
 Communicator::~Communicator() { report::communicator(size_, reason_); }

@@ -44,7 +44,7 @@ bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count
         side.blocks[i] = one.part(static_cast<std::ptrdiff_t>(i) * count, count);
         side.places[i] = {i * one.bytes(), one.bytes()};
     }
-    side.packed = one.datatype->packed;
+    side.packed = one.direct();
     side.bytes = static_cast<std::byte*>(const_cast<void*>(memory));
     return true;
 }
@@ -60,7 +60,7 @@ bool own_block_of(const std::vector<int>& neighbours, const void* memory, MPI_Co
     Elements& one = side.blocks[0];
     if (!acceptable(memory, count, handle, one)) return false;
     std::fill(side.places.begin(), side.places.end(), Block{0, one.bytes()});
-    side.packed = one.datatype->packed;
+    side.packed = one.direct();
     side.bytes = static_cast<std::byte*>(const_cast<void*>(memory));
     return true;
 }
@@ -162,7 +162,7 @@ bool same_call(const LastCall& last, const void* send, MPI_Count send_count, MPI
 void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Datatype send_type, const Side& to,
               MPI_Count receive_count, MPI_Datatype receive_type) {
     const auto plain = [](const Side& side) {
-        return std::all_of(side.blocks.begin(), side.blocks.end(), [](const Elements& e) { return !e.datatype || (e.datatype->named() && e.datatype->packed); });
+        return std::all_of(side.blocks.begin(), side.blocks.end(), [](const Elements& e) { return !e.datatype || is_plain(e); });
     };
     if (!plain(from) || !plain(to)) return;
     last.count = send_count;

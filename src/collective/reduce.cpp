@@ -18,26 +18,28 @@ struct ReductionBuffers {
     bool in_memory_order;
     Workspace& workspace;
 
-    Elements elements(const void* memory, MPI_Count count) const { return {memory, count, &datatype}; }
+    Elements elements(const void* memory, MPI_Count count) const { return {memory, count, &datatype, device_memory::holds(memory)}; }
     std::size_t bytes(MPI_Count count) const {
         return static_cast<std::size_t>(count) * (in_memory_order ? static_cast<std::size_t>(datatype.extent) : datatype.size);
     }
     const void* input(const void* memory, MPI_Count count) const {
-        return in_memory_order ? memory : packed_input(elements(memory, count), workspace);
+        if (!in_memory_order) return packed_input(elements(memory, count), workspace);
+        return device_memory::holds(memory) ? input_copy(memory, count) : memory;
     }
     // Of a buffer that is also the output.
     const void* input_copy(const void* memory, MPI_Count count) const {
         if (!in_memory_order) return packed_copy(elements(memory, count), workspace);
         std::byte* copy = workspace.get(Workspace::input, bytes(count));
-        std::memcpy(copy, memory, bytes(count));
+        device_memory::copy(copy, memory, bytes(count));
         return copy;
     }
     void* output(void* memory, MPI_Count count) const {
-        return in_memory_order ? memory : workspace.get(Workspace::output, bytes(count));
+        return in_memory_order && !device_memory::holds(memory) ? memory : workspace.get(Workspace::output, bytes(count));
     }
     void finish(const void* output, void* memory, MPI_Count count) const {
-        if (!in_memory_order)
-            unpack(datatype, static_cast<const std::byte*>(output), memory, static_cast<std::size_t>(count));
+        if (output == memory) return;
+        if (!in_memory_order) elements(memory, count).unpack(static_cast<const std::byte*>(output));
+        else device_memory::copy(memory, output, bytes(count));
     }
 };
 
@@ -60,7 +62,7 @@ bool address_missing(const void* memory, const Reduction& r) {
 
 // False where it cannot.
 bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
-    if (!r.named || !r.datatype->named()) return false;
+    if (!r.named || !r.datatype->named() || device_memory::is_staged()) return false;
     // Without a function of our own the combiner needs the Reduction, which ends with the call.
     if (d.algorithm && !r.apply) return false;
     last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root, .combiner = {r.apply, nullptr}};
@@ -92,12 +94,14 @@ const Decision* combined_at_the_end(Call& call, Serving& s, Operation operation,
                                                           : s.size;
     std::byte* const all = receives ? call.workspace(s).get(Workspace::output, bytes * static_cast<std::size_t>(s.size)) : nullptr;
     if (!r.named) call.uses(r.local.op);
-    call.run(s, d, input, all, nullptr, [=] {
+    const ReductionBuffers buffers{*r.datatype, true, call.workspace(s)};
+    const MPI_Count input_count = operation == Operation::reduce_scatter_block ? count * s.size : count;
+    call.run(s, d, buffers.input(input, input_count), all, nullptr, [=] {
         if (operands == 0) return;
         const Combiner combiner = r.combiner();
         std::byte* sum = all;
         for (int i = 1; i < operands; ++i, sum += bytes) combiner.apply(sum, sum + bytes, sum + bytes, bytes, combiner.context);
-        std::memcpy(receive, sum, bytes);
+        device_memory::copy(receive, sum, bytes);
     });
     return &d;
 }

@@ -18,10 +18,14 @@ struct BlockList {
     std::vector<MPI_Count> counts;
     std::vector<std::ptrdiff_t> distance;  // in memory, from the buffer's start
     std::size_t total = 0;
+    bool on_device = false;
 
+    Elements of(std::size_t rank, const void* memory) const {
+        return {static_cast<const std::byte*>(memory) + distance[rank], counts[rank], datatype, on_device};
+    }
     // One behind the other, packed: then the executor may use the buffer as it is.
     bool in_line(std::ptrdiff_t& start) const {
-        if (!datatype->packed) return false;
+        if (!datatype->packed || on_device) return false;
         std::ptrdiff_t next = 0;
         bool first = true;
         for (std::size_t r = 0; r < bytes.size(); ++r) {
@@ -41,6 +45,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, MPI
     list.datatype = datatype(handle);
     if (!list.datatype) return false;
     list.total = 0;
+    list.on_device = device_memory::holds(memory);
     const auto n = static_cast<std::size_t>(size);
     list.bytes.resize(n);
     list.counts.resize(n);
@@ -58,14 +63,10 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, MPI
 // The blocks one behind the other, whatever their places in the program's memory.  A get names
 // its offset at the peer: ranks whose displacements differ must agree on one.
 void copy_block(const BlockList& list, std::size_t r, const void* memory, std::byte* packed) {
-    const auto* at = static_cast<const std::byte*>(memory) + list.distance[r];
-    if (list.datatype->packed) std::memcpy(packed, at, list.bytes[r]);
-    else if (list.counts[r]) pack(*list.datatype, at, static_cast<std::size_t>(list.counts[r]), packed);
+    if (list.counts[r]) list.of(r, memory).pack(packed);
 }
 void copy_block_back(const BlockList& list, std::size_t r, const std::byte* packed, void* memory) {
-    auto* at = static_cast<std::byte*>(memory) + list.distance[r];
-    if (list.datatype->packed) std::memcpy(at, packed, list.bytes[r]);
-    else if (list.counts[r]) unpack(*list.datatype, packed, at, static_cast<std::size_t>(list.counts[r]));
+    if (list.counts[r]) list.of(r, memory).unpack(packed);
 }
 void copy_all(const BlockList& list, const void* memory, std::byte* packed) {
     for (std::size_t r = 0; r < list.bytes.size(); packed += list.bytes[r], ++r) copy_block(list, r, memory, packed);
@@ -161,7 +162,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const Decision& d = s->decide(p);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
-    if (!in_place && own.datatype->named() && own.datatype->packed && list.datatype->named() && (in_line || !d.algorithm)) {
+    if (!in_place && is_plain(own) && list.datatype->named() && (in_line || !d.algorithm)) {
         last.decision = &d;
         last.count = send_count;
         last.other_count = start;

@@ -76,6 +76,9 @@ Config read(std::vector<std::string>& errors) {
     one_of("transport", c.transport, defaults.transport,
            {"auto", "shared", "message", "rma-fence", "rma-lock", "rma-flush"}, errors);
     one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
+    one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
+    // The MPI library may take none.
+    if (c.gpu == "stage") c.start_after = 0;
     not_negative("start_after", c.start_after, defaults.start_after, errors);
     not_negative("cores", c.cores, defaults.cores, errors);
     return c;

@@ -16,11 +16,11 @@ static void check(int call, int n, const char *what) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    const int source = 0, target = 1, place = 0;
+    const int source[1] = {0}, target[1] = {1}, place = 0;
     const MPI_Aint byte = 0;
     MPI_Datatype type = MPI_LONG_LONG;
     MPI_Comm comm;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 1, &source, MPI_UNWEIGHTED, rank == 0, &target, MPI_UNWEIGHTED,
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank == 1, source, MPI_UNWEIGHTED, rank == 0, target, MPI_UNWEIGHTED,
                                    MPI_INFO_NULL, 0, &comm);
     for (int call = 0; call < CALLS; ++call) {
         const int n = call * 7 % MOST;
