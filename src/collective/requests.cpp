@@ -1,7 +1,5 @@
 #include "collective/requests.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -184,9 +182,8 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
         int flag = 0, &error = errors[static_cast<std::size_t>(i)];
         MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
         const auto tested = [&] { return (error = test(&all[i], &flag, status)) != MPI_SUCCESS || flag; };
-        // Nothing of ours is under way any more: the others are waited for by the library's tests alone.
-        if (!wait(tested))
-            while (!tested()) sched_yield();
+        // Nothing of ours is under way any more.
+        if (!wait(tested)) error = mpi().Wait(&all[i], status);
         failed |= error != MPI_SUCCESS;
     }
     if (!failed) return MPI_SUCCESS;
@@ -207,8 +204,7 @@ void freed(MPI_Request request) {
 }
 
 void finish_freed() {
-    while (any() && under_way().any_of([](Run& run) { return started(run).abandoned; }))
-        if (!progress()) sched_yield();
+    wait([] { return !under_way().any_of([](Run& run) { return started(run).abandoned; }); });
 }
 
 }  // namespace requests
