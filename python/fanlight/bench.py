@@ -124,8 +124,8 @@ def bench(
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
     elif persistent or overlap:
         what, size, times = ("persistent", 8, (51, 501)) if persistent else ("overlap", 1 << 20, (11, 51))
-        for size in wanted_sizes if sizes else [size]:
-            for kind, lines in _measure(plan, [str(size), str(times[not quick])], what, plan.numbers).items():
+        for bytes_each in wanted_sizes if sizes else [size]:
+            for kind, lines in _measure(plan, [str(bytes_each), str(times[not quick])], what, plan.numbers).items():
                 record.setdefault(kind, []).extend(lines)
     elif progress:
         record |= _measure(plan, ["5" if quick else "21"], "progress", plan.numbers)

@@ -72,7 +72,7 @@ def _claims(axes, claims: list[dict], labels: dict[str, str]):
         # A line about it: a factor that is one number has a band of no width.
         axes.fill_betweenx([y - 0.4, y + 0.4], least or left, greatest or right, facecolor="#fff3b0",
                            edgecolor="goldenrod", linewidth=1.5, label="the paper" if y == 0 else None)
-        for i, (mpi, label) in enumerate(labels.items()):
+        for i, mpi in enumerate(labels):
             if here := claim["here"].get(mpi):
                 at = y + 0.6 * ((i + 0.5) / len(labels) - 0.5)
                 axes.plot([here["least"], here["greatest"]], [at, at], color=f"C{i}", linewidth=2)

@@ -292,7 +292,7 @@ def _from_python(interpreter: Path) -> Mpi | None:
     about = ask_python(interpreter)
     for module in about["modules"]:
         # A build for one ABI alone is linked to its libmpi; PyPI's wheels load it by name.
-        for soname, path in loaded_by(Path(module)).items():
+        for path in loaded_by(Path(module)).values():
             if path and (mpi := from_library(path, "mpi4py is linked to it")):
                 return mpi
     for prefix in dict.fromkeys((about["prefix"], about["base"])):

@@ -34,6 +34,8 @@ APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return M
         return error;"""}
 
 
+KINDS = ("served", "started", "initialised", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "window_made",
+         "window_gone", "group_made", "cart_made", "graph_made", "dist_graph_made", "finalize")
 HANDLES = ("MPI_Comm", "MPI_Group", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 
 
@@ -91,7 +93,7 @@ def read(path):
             line = line.split("#")[0].strip()
             if not line:
                 continue
-            match = re.fullmatch(r"(served|started|initialised|starts|counted|tested|polled|waited|freed|kept|window_made|window_gone|group_made|cart_made|graph_made|dist_graph_made|finalize)\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
+            match = re.fullmatch(rf"({'|'.join(KINDS)})\s+(\w+)\((.*)\)(?: since (\d)\.(\d))?", line)
             if not match:
                 sys.exit(f"{path}:{number}: not of the form 'kind Name(parameters)'")
             parameters = []

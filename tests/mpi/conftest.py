@@ -1,6 +1,8 @@
 """Fixtures of the tests on real MPIs.  `--mpi=mpich,impi` takes these alone; `--long` adds
 what takes minutes: cases that are long, and the same cases on more MPIs and numbers of ranks."""
 
+import subprocess
+
 import pytest
 
 import running
@@ -45,6 +47,14 @@ def _available(request):
         pytest.skip(f"no {mpi.name}: its test programs are not in {running.PROGRAMS}")
     if not request.config.getoption("--plain") and not mpi.preload.exists():
         pytest.fail(f"{mpi.preload} is missing: build Fanlight for {mpi.name}")
+
+
+@pytest.fixture(scope="session")
+def hosts_allowed():
+    """Skips where no hosts can be made of network namespaces."""
+    tried = subprocess.run([running.ROOT / "tests/cluster", "--root", "/nowhere", "-n", "1", "true"], capture_output=True, text=True)
+    if tried.returncode == 77:
+        pytest.skip(tried.stderr.strip())
 
 
 @pytest.fixture

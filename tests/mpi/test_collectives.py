@@ -4,7 +4,7 @@ really Fanlight's."""
 import pytest
 
 import running
-from test_transports import OnHosts, hosts_allowed  # noqa: F401: a fixture
+from test_transports import OnHosts
 from running import IMPI, MPICH, MPICH_ABI, OPENMPI, repeated, run
 
 # Why a call may be left to the MPI library in these runs.

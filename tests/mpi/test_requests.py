@@ -3,7 +3,6 @@
 import pytest
 
 import running
-from test_transports import OnHosts, hosts_allowed  # noqa: F401: a fixture
 from running import IMPI, MPICH, OPENMPI, run
 
 parametrize = pytest.mark.parametrize

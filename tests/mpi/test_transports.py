@@ -5,9 +5,7 @@ import collections
 import dataclasses
 import functools
 import itertools
-import pathlib
 import re
-import subprocess
 
 import pytest
 
@@ -237,14 +235,6 @@ class OnHosts(running.Mpi):
     def launcher(self, ranks, options=()):
         return [str(running.ROOT / "tests/cluster"), "--mpi", self.name, "--root", str(self.root),
                 *(["--cyclic"] if self.cyclic else []), *options, "-n", str(ranks)]
-
-
-@pytest.fixture(scope="session")
-def hosts_allowed():
-    tried = subprocess.run([running.ROOT / "tests/cluster", "--root", "/nowhere", "-n", "1", "true"],
-                           capture_output=True, text=True)
-    if tried.returncode == 77:
-        pytest.skip(tried.stderr.strip())
 
 
 @pytest.mark.parametrize("cyclic", [False, True], ids=["blocks", "cyclic"])

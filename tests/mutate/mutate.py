@@ -133,9 +133,11 @@ FUZZ = [sys.executable, f"{ROOT}/tests/fuzz/fuzz.py", "--mpi", "mpich", "--seed"
 # Some algorithms of each operation, at first.
 SOME = "-*binomial*:*tree*:*ring*:*linear*:*Sequence*"
 QUICK_MPI = [on_mpi("test_collectives", "test_all and mpich-3"), on_mpi("test_requests", "test_requests and mpich-3")]
-ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not killed_and"), on_mpi("test_requests"), on_mpi("test_collectives", "settings or forced or some"),
-           on_mpi("test_api", "control or requests"), on_mpi("test_allgatherv_any"), on_mpi("test_transports")]
-EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"), unit("execute_polling_test"), unit("execute_wait_test"),
+ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not killed_and"), on_mpi("test_requests"),
+           on_mpi("test_collectives", "settings or forced or some"), on_mpi("test_api", "control or requests"),
+           on_mpi("test_allgatherv_any"), on_mpi("test_transports")]
+EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
+           unit("execute_polling_test"), unit("execute_wait_test"),
            unit("execute_threads_test")]
 PRELOAD, MPI_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all"
 

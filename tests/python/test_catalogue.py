@@ -203,6 +203,6 @@ def test_what_needs_mpi4py_says_so():
     if importlib.util.find_spec("mpi4py"):
         pytest.skip("there is an mpi4py here")
     with pytest.raises(ImportError, match="mpi4py"):
-        package.allreduce
+        _ = package.allreduce
     with pytest.raises(AttributeError, match="no_such"):
-        package.no_such
+        _ = package.no_such

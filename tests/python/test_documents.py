@@ -11,7 +11,7 @@ from fanlight import documentation
 
 from environments import ROOT
 
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 # What starts MPI programs or takes long is tried by other tests; here only the rest.
 QUICK = ("list", "draw", "count", "explain", "info", "rules", "verify", "--version")
 

@@ -41,7 +41,7 @@ with fanlight.global_array(comm, (4 * ranks - 1, 3), "i8") as a:
     a.barrier()
 
     # atomics
-    for i in range(100):
+    for _ in range(100):
         a.fetch_and_op(0, (0, 2), 2)
     a.barrier()
     assert a.get(0)[0, 2] == 7 + (ranks - 1) + 200 * ranks
