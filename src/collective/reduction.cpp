@@ -72,22 +72,12 @@ bool exact(const Datatype& d) {
 }
 
 void reduce_local(const Datatype& d, MPI_Op op, const void* left, void* right_and_result, std::size_t count) {
-    int error = MPI_SUCCESS;
+    int error = MPI_ERR_COUNT;
+    // More are 2 GiB or more, which are not served without large counts (can_pack).
+    if (count <= INT_MAX) error = mpi().Reduce_local(left, right_and_result, static_cast<int>(count), d.handle, op);
 #if MPI_VERSION >= 4
-    if (count > INT_MAX && mpi().Reduce_local_c) {
-        error = mpi().Reduce_local_c(left, right_and_result, static_cast<MPI_Count>(count), d.handle, op);
-        count = 0;
-    }
+    else if (mpi().Reduce_local_c) error = mpi().Reduce_local_c(left, right_and_result, static_cast<MPI_Count>(count), d.handle, op);
 #endif
-    const char* in = static_cast<const char*>(left);
-    char* inout = static_cast<char*>(right_and_result);
-    while (count > 0 && error == MPI_SUCCESS) {
-        const std::size_t n = std::min<std::size_t>(count, INT_MAX);
-        error = mpi().Reduce_local(in, inout, static_cast<int>(n), d.handle, op);
-        in += static_cast<std::ptrdiff_t>(n) * d.extent;
-        inout += static_cast<std::ptrdiff_t>(n) * d.extent;
-        count -= n;
-    }
     if (error != MPI_SUCCESS) {
         std::fprintf(stderr, "fanlight: MPI_Reduce_local failed on an operator that MPI defines for the datatype\n");
         std::abort();
