@@ -50,6 +50,29 @@ N doubling(N p) {
     for (N d = 1; d < p; d *= 2) sum += p - d;
     return sum;
 }
+// The same over 1, 2, and without rank 0 over 3, 6, 12 ...
+N doubling_123(N p) {
+    N sum = p - 1 + (p > 2 ? p - 2 : 0);
+    for (N d = 3; d < p - 1; d *= 2) sum += p - 1 - d;
+    return sum;
+}
+// To the base of 4: over the places of P - 1 the digits that ranks have there, but for 0; over all ranks their digits that are not 0.
+N rounds_of_4(N p) {
+    N n = 0;
+    for (N d = 1; d < p; d *= 4) ++n;
+    return n;
+}
+N digits_4(N p) {
+    N sum = 0;
+    for (N d = 1; d < p; d *= 4) sum += std::min(N{3}, (p - 1) / d);
+    return sum;
+}
+N ones_4(N p) {
+    N sum = 0;
+    for (N r = 0; r < p; ++r)
+        for (N rest = r; rest > 0; rest /= 4) sum += rest % 4 != 0;
+    return sum;
+}
 N all_pairs(N p) { return p * (p - 1); }
 N both_sides(N p) { return p > 1 ? 2 * p : 0; }
 N others(N p) { return p - 1; }
@@ -106,6 +129,7 @@ const std::multimap<std::string, Formula> formulas{
     {"barrier one-to-all", {all_pairs, nothing, one, one}},
     {"barrier signal-register", {[](N p) { return 2 * (p - 1); }, nothing, two, two}},
     {"barrier dissemination", {[](N p) { return p * ceil2(p); }, nothing, ceil2, ceil2}},
+    {"barrier dissemination", {[](N p) { return p * digits_4(p); }, nothing, rounds_of_4, rounds_of_4, {.degree = 4}}},
     {"barrier pairwise-exchange", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); }, nothing,
                                    folded_depth,
                                    [](N p) { return floor2(p) + folding(p); }}},
@@ -147,6 +171,9 @@ const std::multimap<std::string, Formula> formulas{
     {"bcast radices", {[](N p) { return p * (p - 1); }, vectors_to_others, [](N p) { return std::min(p - 1, N{2}); }, nullptr, {.degree = 64}}},
     {"bcast radices", {nullptr, vectors_to_others, nullptr, nullptr, {}, "3x*:cyclic"}},
 
+    {"bcast circulant", {[](N p) { return (p - 1) * p; }, vectors_to_others, nullptr, [](N p) { return p == 1 ? 1 : p - 1 + ceil2(p); }, {.minimum = 64}}},
+    {"bcast circulant", {others, vectors_to_others, nullptr, [](N p) { return std::max(ceil2(p), N{1}); }}},
+
     {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
     {"reduce multi-lane", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
     {"reduce multi-lane", {[](N p) { return p % 2 || p == 2 ? others(p) : 2 * all_pairs(p / 2) + p / 2 + p / 2 - 1; },
@@ -161,6 +188,9 @@ const std::multimap<std::string, Formula> formulas{
                                       [](N p) { return (p + 1) * (p - 1); }, two}},
 
     {"reduce radices", {[](N p) { return (p + 1) * (p - 1); }, [](N p) { return (p + 1) * (p - 1); }, two, nullptr, {.degree = 64}}},
+
+    {"reduce circulant", {[](N p) { return (p - 1) * p; }, vectors_to_others, nullptr, nullptr, {.minimum = 64}}},
+    {"reduce circulant", {others, vectors_to_others, nullptr}},
 
     {"allreduce binomial", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
                             [](N p) { return 2 * height(2, p); }}},
@@ -191,6 +221,10 @@ const std::multimap<std::string, Formula> formulas{
     {"allreduce radices", {[](N p) { return 2 * p * (p - 1); }, [](N p) { return 2 * p * (p - 1); }, two, nullptr, {.degree = 64}}},
     {"allreduce radices", {nullptr, [](N p) { return 2 * p * (p - 1); }, nullptr, nullptr, {}, "3x*:cyclic"}},
 
+    {"allreduce circulant", {nullptr, [](N p) { return 2 * p * (p - 1); }, [](N p) { return 2 * ceil2(p); }}},
+    {"allreduce circulant", {nullptr, [](N p) { return 2 * p * (p - 1); }, nullptr, nullptr, {.degree = 4}}},
+    {"allreduce dual-root", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); }, [](N p) { return p == 1 ? 0 : floor2(p - p / 2) + std::max(floor2(p / 2) + 1, floor2(p - p / 2)); }}},
+
     {"scan linear", {others, vectors_to_others, others}},
     {"scan recursive-doubling", {doubling, [](N p) { return doubling(p) * p; }, floor2}},
     {"scan all-read-lower", {[](N p) { return p * (p - 1) / 2; }, [](N p) { return p * (p - 1) / 2 * p; }, one}},
@@ -198,6 +232,7 @@ const std::multimap<std::string, Formula> formulas{
     {"exscan recursive-doubling", {[](N p) { return p - 1 + (p > 1 ? doubling(p - 1) : 0); },
                                    [](N p) { return (p - 1 + (p > 1 ? doubling(p - 1) : 0)) * p; },
                                    [](N p) { return p > 1 ? 1 + floor2(p - 1) : 0; }}},
+    {"exscan doubling-123", {[](N p) { return doubling_123(p); }, [](N p) { return doubling_123(p) * p; }, nullptr}},
     {"exscan all-read-lower", {[](N p) { return p * (p - 1) / 2; }, [](N p) { return p * (p - 1) / 2 * p; }, one}},
 
     {"allgather recursive-doubling", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
@@ -213,6 +248,7 @@ const std::multimap<std::string, Formula> formulas{
          for (N d = 2; d < p; d *= 2) messages += std::min(d, p - d) - 1;
          return messages;
      }, all_pairs, ceil2}},
+    {"allgather bruck", {nullptr, all_pairs, rounds_of_4, nullptr, {.degree = 4}}},
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
@@ -251,7 +287,11 @@ const std::multimap<std::string, Formula> formulas{
     {"alltoall all-write-all", {all_pairs, all_pairs, one, unit}},
     {"alltoall bruck", {[](N p) { return p * ceil2(p); }, [](N p) { return p * ones(p); }, ceil2,
                         [](N p) { return 2 * ceil2(p) + 1; }}},
+    {"alltoall bruck", {[](N p) { return p * digits_4(p); }, [](N p) { return p * ones_4(p); }, rounds_of_4, nullptr, {.degree = 4}}},
 
+    // What wraps around behind the last rank, in the first step, is a message more.
+    {"reduce-scatter-block circulant", {[](N p) { return p == 1 ? 0 : p * ceil2(p) + p / 2 - 1; }, all_pairs, ceil2}},
+    {"reduce-scatter-block circulant", {nullptr, all_pairs, nullptr, nullptr, {.degree = 4}}},
     {"reduce-scatter-block all-read-all", {all_pairs, all_pairs, one}},
     {"reduce-scatter-block all-read-around", {all_pairs, all_pairs, one}},
     {"reduce-scatter-block pairwise", {all_pairs, all_pairs, others}},
@@ -262,6 +302,7 @@ const std::multimap<std::string, Formula> formulas{
                                     [](N p) { return (power(p) - 1) * p + beyond(p) * p; },
                                     folded_depth}},
     {"allgatherv bruck", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
+    {"allgatherv bruck", {[](N p) { return p * digits_4(p); }, all_pairs, rounds_of_4, nullptr, {.degree = 4}}},
     {"allgatherv multi-lane", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2, nullptr, {}, "1x*"}},
     {"allgatherv multi-lane", {[](N p) { return p % 2 || p == 2 ? p * ceil2(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
@@ -288,6 +329,8 @@ const std::multimap<std::string, Formula> formulas{
     {"scatterv by-levels", {others, others, one, unit}},
     {"scatterv by-levels", {others, twice_from_one_node, through_two_levels, nullptr, {}, "2x*"}},
     {"scatterv by-levels", {[](N p) { return 2 * (p - 1); }, others, nullptr, nullptr, {.minimum = 1}, "1x*"}},
+    {"reduce-scatter circulant", {nullptr, all_pairs, ceil2}},
+    {"reduce-scatter circulant", {nullptr, all_pairs, nullptr, nullptr, {.degree = 4}}},
     {"reduce-scatter all-read-all", {all_pairs, all_pairs, one}},
     {"reduce-scatter pairwise", {all_pairs, all_pairs, others}},
     // Blocks of different lengths are not one message until they are packed, after the first step.
