@@ -174,6 +174,8 @@ const std::multimap<std::string, Formula> formulas{
     {"bcast circulant", {[](N p) { return (p - 1) * p; }, vectors_to_others, nullptr, [](N p) { return p == 1 ? 1 : p - 1 + ceil2(p); }, {.minimum = 64}}},
     {"bcast circulant", {others, vectors_to_others, nullptr, [](N p) { return std::max(ceil2(p), N{1}); }}},
 
+    {"bcast bine", {others, vectors_to_others, nullptr}},
+
     {"reduce binomial", {others, vectors_to_others, [](N p) { return height(2, p); }}},
     {"reduce multi-lane", {others, vectors_to_others, [](N p) { return height(2, p); }, nullptr, {}, "1x*"}},
     {"reduce multi-lane", {[](N p) { return p % 2 || p == 2 ? others(p) : 2 * all_pairs(p / 2) + p / 2 + p / 2 - 1; },
@@ -192,6 +194,8 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce circulant", {[](N p) { return (p - 1) * p; }, vectors_to_others, nullptr, nullptr, {.minimum = 64}}},
     {"reduce circulant", {others, vectors_to_others, nullptr}},
 
+    {"reduce bine", {others, vectors_to_others, nullptr}},
+
     {"allreduce binomial", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
                             [](N p) { return 2 * height(2, p); }}},
     {"allreduce tree", {[](N p) { return 2 * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
@@ -209,6 +213,9 @@ const std::multimap<std::string, Formula> formulas{
                                     [](N p) { return (2 * (power(p) - 1) + 2 * beyond(p)) * p; },
                                     [](N p) { return 2 * floor2(p) + folding(p); },
                                     [](N p) { return p == 1 ? 1 : 3 * floor2(p) + (beyond(p) ? 3 : 0); }}},
+    {"allreduce bine", {[](N p) { return 2 * power(p) * floor2(p) + 2 * beyond(p); },
+                        [](N p) { return (2 * (power(p) - 1) + 2 * beyond(p)) * p; },
+                        [](N p) { return 2 * floor2(p) + folding(p); }}},
     {"allreduce ring", {[](N p) { return 2 * p * (p - 1); }, [](N p) { return 2 * p * (p - 1); },
                         [](N p) { return 2 * (p - 1); }, [](N p) { return std::max(3 * (p - 1), N{1}); }}},
     {"allreduce all-read-all", {all_pairs, [](N p) { return p * (p - 1) * p; }, one}},
@@ -249,6 +256,7 @@ const std::multimap<std::string, Formula> formulas{
          return messages;
      }, all_pairs, ceil2}},
     {"allgather bruck", {nullptr, all_pairs, rounds_of_4, nullptr, {.degree = 4}}},
+    {"allgather bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2, [](N p) { return p == 1 ? 1 : floor2(p) + 2; }}},
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
@@ -256,6 +264,9 @@ const std::multimap<std::string, Formula> formulas{
     {"scan by-levels", {scan_in_two_nodes, [](N p) { return p * scan_in_two_nodes(p); }, scan_and_to_the_second, nullptr, {}, "2x*"}},
     {"exscan by-levels", {exscan_in_node, [](N p) { return p * exscan_in_node(p); }, inside_exscan}},
     {"exscan by-levels", {exscan_in_two_nodes, [](N p) { return p * exscan_in_two_nodes(p); }, exscan_and_to_the_second, nullptr, {}, "2x*"}},
+    {"allgather locality-bruck", {nullptr, all_pairs, ceil2}},
+    {"allgather locality-bruck", {[](N p) { return p == 1 ? 0 : larger(p) * larger(p) + (p / 2) * (p / 2); }, all_pairs, nullptr, nullptr, {}, "2x*"}},
+    {"allgather locality-bruck", {nullptr, all_pairs, nullptr, nullptr, {}, "7x*:cyclic"}},
     {"allgather multi-lane", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2, nullptr, {}, "1x*"}},
     {"allgather multi-lane", {[](N p) { return p % 2 || p == 2 ? p * ceil2(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
@@ -292,6 +303,7 @@ const std::multimap<std::string, Formula> formulas{
     // What wraps around behind the last rank, in the first step, is a message more.
     {"reduce-scatter-block circulant", {[](N p) { return p == 1 ? 0 : p * ceil2(p) + p / 2 - 1; }, all_pairs, ceil2}},
     {"reduce-scatter-block circulant", {nullptr, all_pairs, nullptr, nullptr, {.degree = 4}}},
+    {"reduce-scatter-block bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
     {"reduce-scatter-block all-read-all", {all_pairs, all_pairs, one}},
     {"reduce-scatter-block all-read-around", {all_pairs, all_pairs, one}},
     {"reduce-scatter-block pairwise", {all_pairs, all_pairs, others}},
@@ -303,11 +315,15 @@ const std::multimap<std::string, Formula> formulas{
                                     folded_depth}},
     {"allgatherv bruck", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
     {"allgatherv bruck", {[](N p) { return p * digits_4(p); }, all_pairs, rounds_of_4, nullptr, {.degree = 4}}},
+    {"allgatherv locality-bruck", {nullptr, all_pairs, ceil2}},
+    {"allgatherv locality-bruck", {[](N p) { return p == 1 ? 0 : larger(p) * larger(p) + (p / 2) * (p / 2); }, all_pairs, nullptr, nullptr, {}, "2x*"}},
+    {"allgatherv locality-bruck", {nullptr, all_pairs, nullptr, nullptr, {}, "7x*:cyclic"}},
     {"allgatherv multi-lane", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2, nullptr, {}, "1x*"}},
     {"allgatherv multi-lane", {[](N p) { return p % 2 || p == 2 ? p * ceil2(p) : p + 2 * all_pairs(p / 2); },
                        [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p + 4 * all_pairs(p / 2); }, nullptr, nullptr, {}, "2x*"}},
     {"allgatherv by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
     {"allgatherv by-levels", {two_for_each_other, all_pairs_of_two_nodes, up_and_back_by_tree, nullptr, {}, "2x*"}},
+    {"allgatherv bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
     {"allgatherv ring", {all_pairs, all_pairs, others}},
     {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
     // What wraps around behind the last rank is a message more, as in allgather.
@@ -331,6 +347,7 @@ const std::multimap<std::string, Formula> formulas{
     {"scatterv by-levels", {[](N p) { return 2 * (p - 1); }, others, nullptr, nullptr, {.minimum = 1}, "1x*"}},
     {"reduce-scatter circulant", {nullptr, all_pairs, ceil2}},
     {"reduce-scatter circulant", {nullptr, all_pairs, nullptr, nullptr, {.degree = 4}}},
+    {"reduce-scatter bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
     {"reduce-scatter all-read-all", {all_pairs, all_pairs, one}},
     {"reduce-scatter pairwise", {all_pairs, all_pairs, others}},
     // Blocks of different lengths are not one message until they are packed, after the first step.
