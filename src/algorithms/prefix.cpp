@@ -8,12 +8,12 @@
 
 namespace fanlight {
 
-void double_prefixes(Builder& b, const Problem& problem, int lowest, int first_step,
+void double_prefixes(Builder& b, const Problem& problem, int lowest, int first,
                      Address value) {
     const int rank = problem.rank;
     const std::size_t bytes = problem.bytes;
     if (rank < lowest) return;
-    for (int distance = 1 << first_step; distance < problem.size - lowest; distance *= 2) {
+    for (int distance = first; distance < problem.size - lowest; distance *= 2) {
         // A slot for each step: the sender of a later step may be ahead.
         const Address slot = b.reserve(bytes);
         const bool receives = rank - distance >= lowest;

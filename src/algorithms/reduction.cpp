@@ -65,4 +65,27 @@ void reduce_around(Builder& b, const Problem& problem, const std::function<void(
     }
 }
 
+Schedule put_down(const Problem& problem, const Tree& tree) {
+    Builder b(problem);
+    const bool root = tree.parent < 0;
+    if (!root) {
+        b.arrive(tree.parent, output(), problem.bytes);
+        b.next_round();
+    }
+    for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
+        b.put(child->rank, root ? input() : output(), output(), problem.bytes);
+    // After the puts: nobody waits for it.
+    if (root) b.copy(input(), output(), problem.bytes);
+    return b.finish();
+}
+
+Schedule put_up(const Problem& problem, const Tree& tree) {
+    Builder b(problem);
+    const bool root = tree.parent < 0;
+    // The first reservation, so at the same place on all ranks; a leaf needs but the address.
+    const Address sum = b.reserve(root || tree.children.empty() ? 0 : problem.bytes);
+    reduce_up(b, problem, tree, root ? output() : sum, tree.parent == problem.root ? output() : sum);
+    return b.finish();
+}
+
 }  // namespace fanlight

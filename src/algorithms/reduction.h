@@ -1,4 +1,4 @@
-// How reductions go on: up a tree, which reduce and allreduce share, and around the ring.
+// How reductions go on: up a tree, which reduce and allreduce share, and around the ring; and a broadcast down a tree.
 #pragma once
 
 #include <functional>
@@ -22,5 +22,10 @@ void read_up(Builder&, const Problem&, const Tree&, Address here);
 // ranks r - 1, r - 2, ...  `fetch` brings the share of round i to the output, by whatever it moves data
 // with; the same order in all, so that they give the same bits.
 void reduce_around(Builder&, const Problem&, const std::function<void(int i, Order)>& fetch);
+
+// A broadcast by puts, from the input of the tree's root to all others' output.
+Schedule put_down(const Problem&, const Tree&);
+// A reduce by puts, to the output of the problem's root.
+Schedule put_up(const Problem&, const Tree&);
 
 }  // namespace fanlight

@@ -74,6 +74,21 @@ Tree tree(int degree, int rank, int size, int root) {
     return t;
 }
 
+Tree binary_tree(int rank, int first, int count) {
+    Tree t;
+    t.own = {first + count - 1, first, count};
+    for (;;) {
+        const int below = t.own.count - 1, near = below - below / 2;
+        t.children.clear();
+        if (near > 0) t.children.push_back({t.own.rank - 1, t.own.rank - near, near});
+        if (below > near) t.children.push_back({t.own.rank - near - 1, t.own.first, below - near});
+        if (t.own.rank == rank) return t;
+        t.parents = t.own;
+        t.parent = t.own.rank;
+        t.own = rank >= t.children.front().first ? t.children.front() : t.children.back();
+    }
+}
+
 Tree tree_for(const Problem& problem, int root, int default_degree) {
     const int degree = problem.parameters.degree > 0 ? problem.parameters.degree : default_degree;
     return tree(degree, problem.rank, problem.size, root);

@@ -40,6 +40,9 @@ struct Tree {
 
 Tree tree(int degree, int rank, int size, int root);
 inline Tree binomial_tree(int rank, int size, int root) { return tree(2, rank, size, root); }
+// Of the ranks first .. first + count - 1, the last one its root: below each rank lie the one before it and the one
+// before that one's subtree, each with half of the ranks there.
+Tree binary_tree(int rank, int first, int count);
 // Of Parameters::degree, or of this one where that is not set.
 Tree tree_for(const Problem&, int root, int default_degree);
 

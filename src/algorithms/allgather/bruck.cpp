@@ -3,13 +3,16 @@
 //
 //     0 <- 1 <- 2 <- 3 <- 4 <- 0     then 0 <= 2 <= 4 <= 1 <= 3 <= 0, two blocks each
 //
-// Cost: ceil(log2 P) a + n (P - 1) b, n the length of a block.
-// Source: Bruck et al. 1997.  Any number of ranks.  The original gathers the blocks in shifted
+// With Parameters::degree k to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
+//
+// Cost: ceil(log2 P) a + n (P - 1) b, n the length of a block; of degree k (k - 1) a in each of ceil(log_k P) steps.
+// Source: Bruck et al. 1997 (radix r).  Any number of ranks.  The original gathers the blocks in shifted
 // order and turns them in the end; a put can write each to its place, in two pieces where
 // they wrap around, so that nothing is left to turn.
 #include <algorithm>
 
 #include "algorithms/blocks.h"
+#include "algorithms/circulant.h"
 
 namespace fanlight::allgather_algorithms {
 
@@ -18,19 +21,16 @@ Schedule bruck(const Problem& problem) {
     const int rank = problem.rank;
     const int size = problem.size;
     const Block own = problem.block(rank);
-    if (size > 1) {
-        const int source = (rank + 1) % size;
-        b.put((rank + size - 1) % size, input(), output(own.offset), own.bytes);
-        arrive_blocks(b, problem, source, Buffer::output, source, 1);
-    }
     b.copy(input(), output(own.offset), own.bytes);
-    b.next_round();
-    for (int distance = 2; distance < size; distance *= 2) {
-        const int count = std::min(distance, size - distance);
-        const int target = (rank - distance + size) % size;
-        const int source = (rank + distance) % size;
-        put_blocks(b, problem, target, Buffer::output, rank, count);
-        arrive_blocks(b, problem, source, Buffer::output, source, count);
+    for (const int power : powers(problem)) {
+        for (const int distance : multiples(problem, power)) {
+            const int count = std::min(power, size - distance);
+            const int target = (rank - distance + size) % size;
+            const int source = (rank + distance) % size;
+            if (power == 1) b.put(target, input(), output(own.offset), own.bytes);
+            else put_blocks(b, problem, target, Buffer::output, rank, count);
+            arrive_blocks(b, problem, source, Buffer::output, source, count);
+        }
         b.next_round();
     }
     return b.finish();

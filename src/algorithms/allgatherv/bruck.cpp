@@ -4,13 +4,15 @@
 // The blocks travel side by side in scratch, the own one first, so that a step is one message
 // wherever the blocks lie in output; copies bring them there in the end.
 //
+// With Parameters::degree k to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
+//
 // Cost: ceil(log2 P) a + N b + N c, N the sum of all blocks' lengths, c the time to copy a
-// byte.
-// Source: Bruck et al. 1997.  Any number of ranks; short blocks.
+// byte; of degree k (k - 1) a in each of ceil(log_k P) steps.
+// Source: Bruck et al. 1997 (radix r).  Any number of ranks; short blocks.
 #include <algorithm>
 #include <vector>
 
-#include "schedule/builder.h"
+#include "algorithms/circulant.h"
 
 namespace fanlight::allgatherv_algorithms {
 namespace {
@@ -33,15 +35,17 @@ Schedule bruck(const Problem& problem) {
     const Block own = problem.block(rank);
     if (size > 1) b.copy(input(), packed, own.bytes);
     b.next_round();
-    for (int distance = 1; distance < size; distance *= 2) {
-        const int count = std::min(distance, size - distance);
-        const int target = (rank - distance + size) % size;
-        const int source = (rank + distance) % size;
-        // Behind the `distance` blocks that the receiver has already.
-        b.put(target, packed, packed + length(problem, target, distance),
-              length(problem, rank, count));
-        b.arrive(source, packed + length(problem, rank, distance),
-                 length(problem, source, count));
+    for (const int power : powers(problem)) {
+        for (const int distance : multiples(problem, power)) {
+            const int count = std::min(power, size - distance);
+            const int target = (rank - distance + size) % size;
+            const int source = (rank + distance) % size;
+            // Behind the `distance` blocks that the receiver has already.
+            b.put(target, packed, packed + length(problem, target, distance),
+                  length(problem, rank, count));
+            b.arrive(source, packed + length(problem, rank, distance),
+                     length(problem, source, count));
+        }
         b.next_round();
     }
     std::size_t at = 0;

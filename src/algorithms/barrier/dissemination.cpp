@@ -3,9 +3,11 @@
 //
 //     0 -> 1 -> 2 -> 3 -> 4 -> 0      then 0 -> 2 -> 4 -> 1 -> 3 -> 0, then distance 4
 //
-// Cost: ceil(log2 P) a, for any P.
-// Source: Intra-Cell 3.2 (DIS); Hensgen, Finkel, Manber 1988.  Any number of ranks.
-#include "schedule/builder.h"
+// With Parameters::degree k to the k - 1 ranks at distance k^i, 2 k^i ... in round i.
+//
+// Cost: ceil(log2 P) a, for any P; of degree k (k - 1) a in each of ceil(log_k P) rounds.
+// Source: Intra-Cell 3.2 (DIS); Hensgen, Finkel, Manber 1988; Hoefler et al. 2006 (n-way).  Any number of ranks.
+#include "algorithms/circulant.h"
 
 namespace fanlight::barrier_algorithms {
 
@@ -13,9 +15,11 @@ Schedule dissemination(const Problem& problem) {
     Builder b(problem);
     const int rank = problem.rank;
     const int size = problem.size;
-    for (int distance = 1; distance < size; distance *= 2) {
-        b.put((rank + distance) % size, input(), output(), 0);
-        b.arrive((rank - distance + size) % size, output(), 0);
+    for (const int power : powers(problem)) {
+        for (const int distance : multiples(problem, power)) {
+            b.put((rank + distance) % size, input(), output(), 0);
+            b.arrive((rank - distance + size) % size, output(), 0);
+        }
         b.next_round();
     }
     return b.finish();

@@ -15,7 +15,7 @@ Schedule recursive_doubling(const Problem& problem) {
     if (rank + 1 < problem.size) b.put(rank + 1, input(), output(), problem.bytes);
     if (rank > 0) b.arrive(rank - 1, output(), problem.bytes);
     b.next_round();
-    double_prefixes(b, problem, 1, 0, output());
+    double_prefixes(b, problem, 1, 1, output());
     return b.finish();
 }
 

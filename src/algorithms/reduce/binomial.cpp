@@ -13,14 +13,7 @@
 namespace fanlight::reduce_algorithms {
 
 Schedule binomial(const Problem& problem) {
-    Builder b(problem);
-    const Tree tree = tree_for(problem, problem.root, 2);
-    const bool root = tree.parent < 0;
-    // The first reservation, so at the same place on all ranks; a leaf needs but the address.
-    const Address sum = b.reserve(root || tree.children.empty() ? 0 : problem.bytes);
-    reduce_up(b, problem, tree, root ? output() : sum,
-              tree.parent == problem.root ? output() : sum);
-    return b.finish();
+    return put_up(problem, tree_for(problem, problem.root, 2));
 }
 
 }  // namespace fanlight::reduce_algorithms

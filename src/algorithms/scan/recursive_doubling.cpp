@@ -23,7 +23,7 @@ Schedule recursive_doubling(const Problem& problem) {
         b.combine(input(), output(), bytes, Order::after);
     }
     b.next_round();
-    double_prefixes(b, problem, 0, 1, output());
+    double_prefixes(b, problem, 0, 2, output());
     return b.finish();
 }
 
