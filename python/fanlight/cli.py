@@ -50,6 +50,7 @@ def run(
                                         help="Ranks; default: the Slurm allocation's tasks, else the usable cores."),
     report: bool = typer.Option(False, "--report", help="At the end print what was called, and who served it."),
     report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report there, as JSON."),
+    trace: Optional[Path] = typer.Option(None, "--trace", help="Write each call and each wait there, for ui.perfetto.dev."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     algorithm: List[str] = typer.Option([], "--algorithm", metavar="OPERATION:NAME",
                                         help="Force an algorithm (as FANLIGHT_ALGORITHM); may be repeated."),
@@ -75,15 +76,18 @@ def run(
         except ValueError as e:
             raise FanlightError(f"--algorithm: {e}", "`fanlight list` shows the names.") from e
     temporary = None
-    if report or report_file:
+    if trace:
+        settings["FANLIGHT_TRACE"] = str(trace.absolute())
+    if report or report_file or trace:
         if plain:
             raise FanlightError("--plain runs without Fanlight, so there is nothing to report",
                                 "To see the MPI library's own times, set FANLIGHT_ALGORITHM=native.")
-        if report_file is None:
+        if report and not report_file:
             handle, name = tempfile.mkstemp(prefix="fanlight-report-", suffix=".json")
             os.close(handle)
             temporary = Path(name)
-        settings["FANLIGHT_REPORT"] = str((report_file or temporary).absolute())
+        if written := report_file or temporary:
+            settings["FANLIGHT_REPORT"] = str(written.absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
     if launch.is_a_rank() and not show:
@@ -100,20 +104,36 @@ def run(
         print(shlex.join([*(["env", *environment] if environment else []), *command]))
         raise typer.Exit(0)
     try:
-        if report_file:
-            report_file.unlink(missing_ok=True)
+        for old in filter(None, (report_file, trace)):
+            old.unlink(missing_ok=True)
         code = launch.run(command, found)
-        if report or report_file:
-            written = report_file or temporary
-            if not written.exists() or written.stat().st_size == 0:
-                messages.print("fanlight: no report: the program did not reach MPI_Finalize "
+        for written, what in ((report_file or temporary, "report"), (trace, "trace")):
+            if written and (not written.exists() or written.stat().st_size == 0):
+                messages.print(f"fanlight: no {what}: the program did not reach MPI_Finalize "
                                f"(or never loaded {found.library})", markup=False, highlight=False)
-            elif report:
+            elif report and what == "report":
                 reports.show(reports.load(written), console)
     finally:
         if temporary:
             temporary.unlink(missing_ok=True)
     raise typer.Exit(code)
+
+
+@app.command()
+def report(
+    file: Path = typer.Argument(..., help="What fanlight run --report-file or --trace has written."),
+    output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it there: .png (needs matplotlib) or .html."),
+):
+    """Show the report or the trace of a run: time by operation and size, and waits by rank."""
+    from . import report as reports, report_plot
+
+    said = reports.load(file)
+    if output:
+        report_plot.write(said, output)
+        messages.print(f"{output}: {said['ranks']} ranks", highlight=False)
+        return
+    reports.show(said, console)
+    report_plot.show(said, console)
 
 
 @app.command()

@@ -21,9 +21,41 @@ def load(file: Path) -> dict:
         report = json.loads(file.read_text())
     except (OSError, ValueError) as e:
         raise FanlightError(f"{file}: {e}", "The program may have been ended while it wrote it.") from e
+    if isinstance(report, dict) and report.get("otherData", {}).get("fanlight_trace") == 1:
+        return of_trace(report)
     if not isinstance(report, dict) or report.get("fanlight_report") != 1:
         raise FanlightError(f"{file} is no report of this version of Fanlight")
     return report
+
+
+def of_trace(trace: dict) -> dict:
+    """The report that the events of a trace (src/collective/trace_file.h) add up to."""
+    ranks = trace["otherData"]["ranks"]
+    rows: dict[tuple, dict] = {}
+    by_rank = [{"seconds": 0.0, "waits": 0, "waited": 0.0, "for": {}} for _ in range(ranks)]
+    for event in trace["traceEvents"]:
+        if event["ph"] != "X":
+            continue
+        args, rank, seconds = event["args"], by_rank[event["pid"]], event["dur"] * 1e-6
+        if event["cat"] == "wait":
+            rank["waits"] += 1
+            rank["waited"] += seconds
+            peer = rank["for"].setdefault(args["for"], {"rank": args["for"], "waits": 0, "seconds": 0.0})
+            peer["waits"] += 1
+            peer["seconds"] += seconds
+            continue
+        rank["seconds"] += seconds
+        # The report's classes: 0, then powers of 4.
+        first = 4 ** ((args["bytes"].bit_length() - 1) // 2) if args["bytes"] else 0
+        key = event["name"], first, args["by"], args.get("algorithm", ""), args.get("transport", ""), args.get("reason", "")
+        row = rows.setdefault(key, {"operation": event["name"], "bytes_from": first, "bytes_to": max(4 * first - 1, 0), "by": args["by"],
+                                    "algorithm": key[3], "transport": key[4], "reason": key[5], "calls": 0, "bytes": 0, "seconds": 0.0})
+        row["calls"] += 1
+        row["bytes"] += args["bytes"]
+        row["seconds"] += seconds
+    for rank in by_rank:
+        rank["for"] = sorted(rank["for"].values(), key=lambda peer: -peer["seconds"])
+    return {"mpi": trace["otherData"]["mpi"], "ranks": ranks, "calls": list(rows.values()), "by_rank": by_rank}
 
 
 def size_class(row: dict) -> str:
@@ -100,7 +132,9 @@ def show(report: dict, console: Console):
                   + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""), highlight=False)
     if cost := first_calls(rows, ranks):
         console.print(cost, highlight=False, markup=False)
-    left = [c for c in report.get("communicators", []) if not c["served"]]
-    taken = sum(c["count"] for c in report.get("communicators", []) if c["served"])
+    if "communicators" not in report:  # of a trace
+        return
+    left = [c for c in report["communicators"] if not c["served"]]
+    taken = sum(c["count"] for c in report["communicators"] if c["served"])
     console.print(f"{_count(taken, 'communicator')} served"
                   + ("; left to the MPI library: " + ", ".join(map(_left, left)) if left else ""), highlight=False, markup=False)

@@ -44,6 +44,7 @@ struct Presence {
     std::uint64_t token = 0;      // a random number; 0: none could be had
     std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
     std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
+    std::uint64_t world_rank = 0;
 };
 
 std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
@@ -137,6 +138,12 @@ Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     return {false, bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
+int own_world_rank() {
+    int rank = 0;
+    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
@@ -169,6 +176,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     presence.token = token;
     presence.reason = static_cast<std::uint64_t>(mine);
     presence.blocks = speed ? speed->blocks() : 0;
+    presence.world_rank = static_cast<std::uint64_t>(own_world_rank());
     std::vector<Presence> all(static_cast<std::size_t>(size));
     mpi().Allgather(&presence, sizeof presence, MPI_BYTE, all.data(), sizeof presence, MPI_BYTE, comm);
 
@@ -207,7 +215,9 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
 
     std::unique_ptr<SharedGroup> group;
     try {
-        group = std::make_unique<SharedGroup>(std::move(segment), rank, size, agreed, room);
+        std::vector<int> world_ranks;
+        for (const Presence& p : all) world_ranks.push_back(static_cast<int>(p.world_rank));
+        group = std::make_unique<SharedGroup>(std::move(segment), rank, std::move(world_ranks), agreed, room);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);

@@ -72,8 +72,9 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
         mine.insert(mine.end(), {hash, ~hash});
     }
     mine.push_back(device_memory::may_be_used(comm) ? 0 : 1);
-    // Not compared: the ranks that have no file for the report take part in it.
-    mine.push_back(report::on() ? 0 : 1);
+    // Not compared: the ranks that have no file for the report, or the trace, take part in it.
+    mine.push_back(report::on(report::calls) ? 0 : 1);
+    mine.push_back(report::on(report::trace) ? 0 : 1);
     least.resize(mine.size());
     const int count = static_cast<int>(mine.size());
     if (comm == MPI_COMM_WORLD) {
@@ -84,7 +85,8 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
         // Not the one above: it counts among the program's non-blocking ones.
         mpi().Allreduce(mine.data(), least.data(), count, MPI_UINT64_T, MPI_MIN, comm);
     }
-    if (least.back() == 0 && has_all_ranks(comm)) report::join();
+    const unsigned wanted = (least.back() == 0 ? report::trace : 0u) | (least[least.size() - 2] == 0 ? report::calls : 0u);
+    if (wanted && has_all_ranks(comm)) report::join(wanted);
     for (std::size_t i = 0; i < own.size(); ++i)
         if (least[2 * i] != ~least[2 * i + 1]) {
             say_difference(own[i], comm, rank, size);

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <utility>
 
 #include "collective/library.h"
 #include "collective/progress.h"
+#include "collective/report.h"
 #include "collective/requests.h"
 
 namespace fanlight {
@@ -31,13 +33,19 @@ void stop(const std::string& message) {
     ::_exit(1);
 }
 
-Waiter::Hooks waiting_hooks() {
-    return {[] {
-                Polled polled = progress();
-                if (requests::progress()) polled.worked = true;
-                return polled;
-            },
-            stop, say};
+Waiter::Hooks waiting_hooks(std::vector<int> world_ranks) {
+    Waiter::Hooks hooks{[] {
+                            Polled polled = progress();
+                            if (requests::progress()) polled.worked = true;
+                            return polled;
+                        },
+                        stop, say};
+    if (report::on())
+        hooks.waited = [ranks = std::move(world_ranks)](int peer, std::int64_t begun, std::int64_t ended) {
+            const bool known = peer >= 0 && static_cast<std::size_t>(peer) < ranks.size();
+            report::waited(known ? ranks[static_cast<std::size_t>(peer)] : -1, begun, ended);
+        };
+    return hooks;
 }
 
 }  // namespace fanlight

@@ -2,13 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "config/config.h"
 #include "execute/wait.h"
 
 namespace fanlight {
 
-Waiter::Hooks waiting_hooks();
+// `world_ranks`: of the group's members in MPI_COMM_WORLD, for the report.
+Waiter::Hooks waiting_hooks(std::vector<int> world_ranks = {});
 
 // "fanlight: ..." on standard error, in one piece; the waiter's messages begin like that already.
 void say(const std::string&);

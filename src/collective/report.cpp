@@ -1,7 +1,6 @@
 #include "collective/report.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -17,13 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include "collective/gathering.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
+#include "collective/trace_file.h"
 #include "config/config.h"
 
 namespace fanlight::report {
 
-std::atomic<State> state{State::unknown};
+std::atomic<unsigned> wanted{unknown};
 
 namespace {
 
@@ -71,7 +72,9 @@ struct Count {
 // What one thread counts, without a lock.
 struct Book {
     std::unordered_map<Key, Count, Hash> calls;
+    std::map<int, Count> waits;  // by the peer
     std::pair<const Key, Count>* last = nullptr;
+    trace_file::Events events;
 
     Count& operator[](const Key& key) {
         if (!last || !(last->first == key)) last = &*calls.try_emplace(key).first;
@@ -100,7 +103,7 @@ struct LeaveBehind {
     }
 };
 
-[[gnu::noinline]] void take_book() {
+[[gnu::noinline]] void take_own() {
     static thread_local LeaveBehind at_its_end;
     static_cast<void>(at_its_end);
     Books& b = books();
@@ -108,6 +111,11 @@ struct LeaveBehind {
     if (b.nobodys.empty()) b.nobodys.push_back(&b.all.emplace_back());
     own = b.nobodys.back();
     b.nobodys.pop_back();
+}
+
+Book& book() {
+    if (!own) [[unlikely]] take_own();
+    return *own;
 }
 
 // Where it goes.
@@ -118,7 +126,12 @@ std::string& file() {
 
 // --- from rank to rank: lines of text ------------------------------------------------------
 
-std::string own_lines() {
+void add(Count& sum, const Count& one) {
+    sum.calls += one.calls;
+    sum.ns += one.ns;
+}
+
+std::string own_lines(int rank) {
     std::ostringstream out;
     out.precision(17);
     // No other thread is in a call of MPI's now: MPI_Finalize is the last.
@@ -130,15 +143,34 @@ std::string own_lines() {
                 << static_cast<double>(count.ns) * 1e-9 << '\n';
     for (const auto& [key, count] : books().communicators)
         out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
+    std::map<int, Count> waits;
+    double seconds = 0;
+    for (const Book& book : books().all) {
+        for (const auto& [peer, count] : book.waits) add(waits[peer], count);
+        for (const auto& [key, count] : book.calls) seconds += static_cast<double>(count.ns) * 1e-9;
+    }
+    out << "rank\t" << rank << '\t' << seconds << '\n';
+    for (const auto& [peer, count] : waits)
+        out << "wait\t" << rank << '\t' << peer << '\t' << count.calls << '\t' << static_cast<double>(count.ns) * 1e-9 << '\n';
     out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
     return out.str();
 }
 
+struct Wait {
+    int peer = -1;
+    std::uint64_t waits = 0;
+    double seconds = 0;
+};
+struct Rank {
+    double seconds = 0;
+    std::vector<Wait> waits;
+};
 struct Whole {
     int ranks = 0;
     double seconds = 0;
     std::map<Row, Sums> calls;
     std::map<std::pair<int, std::string>, std::uint64_t> communicators;  // seen by their ranks
+    std::vector<Rank> by_rank;
 };
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -156,6 +188,10 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.seconds = std::max(whole.seconds, std::stod(f[1]));
         } else if (f[0] == "communicator" && f.size() == 4) {
             whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
+        } else if (f[0] == "rank" && f.size() == 3) {
+            whole.by_rank.at(std::stoul(f[1])).seconds = std::stod(f[2]);
+        } else if (f[0] == "wait" && f.size() == 5) {
+            whole.by_rank.at(std::stoul(f[1])).waits.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
         } else if (f[0] == "call" && f.size() == 9) {
             Sums& s = whole.calls[{f[1], f[2], f[3], f[4], std::stoi(f[5])}];
             s.calls += std::stoull(f[6]);
@@ -167,29 +203,12 @@ void add_lines(Whole& whole, const std::string& lines) {
     }
 }
 
-// On one of the ranks that have a file for it; elsewhere it is empty.
-Whole gathered(bool& here) {
+// On rank `writer`; elsewhere it is empty.
+Whole gathered(int rank, int writer) {
     Whole whole;
-    const Library& m = mpi();
-    int rank = 0, writer = 0;
-    m.Comm_rank(MPI_COMM_WORLD, &rank);
-    m.Comm_size(MPI_COMM_WORLD, &whole.ranks);
-    const int candidate = file().empty() ? whole.ranks : rank;
-    m.Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    here = rank == writer;
-    const std::string own = own_lines();
-    int length = static_cast<int>(own.size());
-    std::vector<int> lengths(static_cast<std::size_t>(whole.ranks)), places(lengths.size());
-    m.Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, MPI_COMM_WORLD);
-    int total = 0;
-    if (here)
-        for (std::size_t r = 0; r < lengths.size(); ++r) {
-            places[r] = total;
-            total += lengths[r];
-        }
-    std::string all(static_cast<std::size_t>(total), ' ');
-    m.Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, writer, MPI_COMM_WORLD);
-    add_lines(whole, all);
+    mpi().Comm_size(MPI_COMM_WORLD, &whole.ranks);
+    whole.by_rank.resize(static_cast<std::size_t>(whole.ranks));
+    add_lines(whole, gathered_text(own_lines(rank), writer));
     return whole;
 }
 
@@ -204,16 +223,26 @@ std::string quoted(const std::string& text) {
     return out + '"';
 }
 
-std::string library_version() {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    mpi().Get_library_version(text, &length);
-    text[std::strcspn(text, "\n\t")] = 0;
-    return text;
-}
-
 // Communicators are counted by each of their ranks.
 std::uint64_t number(int ranks, std::uint64_t seen) { return seen / static_cast<std::uint64_t>(std::max(ranks, 1)); }
+
+// Of the peers those for which it waited longest: all of them would be as many rows as there are pairs of ranks.
+std::string of_rank(Rank rank) {
+    constexpr std::size_t peers = 8;
+    std::ranges::sort(rank.waits, std::ranges::greater(), &Wait::seconds);
+    Wait all;
+    std::ostringstream out, peers_text;
+    for (std::size_t i = 0; i < rank.waits.size(); ++i) {
+        const Wait& w = rank.waits[i];
+        all.waits += w.waits;
+        all.seconds += w.seconds;
+        if (i < peers)
+            peers_text << (i ? ", " : "") << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
+    }
+    out << "{\"seconds\": " << rank.seconds << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
+        << ", \"for\": [" << peers_text.str() << "]}";
+    return out.str();
+}
 
 std::string json(const Whole& whole) {
     std::ostringstream out;
@@ -233,6 +262,12 @@ std::string json(const Whole& whole) {
             << (row.algorithm.empty() ? "\"mpi\"" : "\"fanlight\"") << ", \"algorithm\": " << quoted(row.algorithm)
             << ", \"transport\": " << quoted(row.transport) << ", \"reason\": " << quoted(row.reason) << ", \"calls\": " << sums.calls << ", \"bytes\": " << sums.bytes
             << ", \"seconds\": " << sums.seconds << ", \"seconds_max\": " << sums.seconds_max << "}";
+        comma = ",\n";
+    }
+    out << "],\n \"by_rank\": [";
+    comma = "\n";
+    for (const Rank& rank : whole.by_rank) {
+        out << comma << "  " << of_rank(rank);
         comma = ",\n";
     }
     out << "]}\n";
@@ -287,17 +322,20 @@ void put_to(const std::string& where, const Whole& whole) {
 
 }  // namespace
 
-bool find_out() {
-    const bool wanted = !config().report.empty();
-    state.store(wanted ? State::on : State::off, std::memory_order_relaxed);
-    return wanted;
+unsigned find_out() {
+    const unsigned w = (config().report.empty() ? 0u : calls) | (config().trace.empty() ? 0u : trace);
+    wanted.store(w, std::memory_order_relaxed);
+    return w;
 }
 
-void join() { state.store(State::on, std::memory_order_relaxed); }
+void join(unsigned what) {
+    on();
+    wanted.fetch_or(what, std::memory_order_relaxed);
+}
 
 void begin(const char* name) {
     if (file().empty()) file() = name;
-    state.store(file().empty() ? State::off : State::on, std::memory_order_relaxed);
+    if (!file().empty()) join(calls);
 }
 
 std::int64_t now_ns() {
@@ -306,31 +344,43 @@ std::int64_t now_ns() {
     return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
 }
 
-void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns) {
-    if (!own) [[unlikely]] take_book();
-    Count& count = (*own)[{operation, algorithm, transport, reason, class_of(bytes)}];
-    ++count.calls;
-    count.bytes += bytes;
-    count.ns += ns;
+void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t begun) {
+    Book& b = book();
+    const std::int64_t ns = now_ns() - begun;
+    if (on(calls)) {
+        Count& count = b[{operation, algorithm, transport, reason, class_of(bytes)}];
+        ++count.calls;
+        count.bytes += bytes;
+        count.ns += ns;
+    }
+    if (on(trace)) b.events.add({begun, ns, operation, algorithm, transport, bytes, reason, -1});
+}
+
+void waited(int peer, std::int64_t begun, std::int64_t ended) {
+    Book& b = book();
+    if (on(calls)) add(b.waits[peer], {1, 0, ended - begun});
+    if (on(trace)) b.events.add({begun, ended - begun, nullptr, nullptr, nullptr, 0, Reason::none, peer});
 }
 
 void communicator(int ranks, Reason reason) {
-    if (!on()) return;
+    if (!on(calls)) return;
     const std::scoped_lock lock(books().mutex);
     ++books().communicators[{ranks, reason}];
 }
 
 void write() {
-    if (!on()) return;
-    bool here = false;
-    const Whole whole = gathered(here);
-    if (!here) return;
-    std::string where = file();
-    // A job that was spawned has a report of its own, beside that of the job that spawned it.
-    MPI_Comm parent = MPI_COMM_NULL;
-    mpi().Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL && where != "-") where += ".spawned-" + std::to_string(getpid());
-    put_to(where, whole);
+    int rank = 0;
+    if (on()) mpi().Comm_rank(MPI_COMM_WORLD, &rank);
+    if (on(calls)) {
+        const int writer = writer_of(file());
+        const Whole whole = gathered(rank, writer);
+        if (rank == writer) put_to(name_in_this_job(file()), whole);
+    }
+    if (on(trace)) {
+        std::vector<const trace_file::Events*> threads;
+        for (const Book& book : books().all) threads.push_back(&book.events);
+        trace_file::write(config().trace, threads, started);
+    }
 }
 
 }  // namespace fanlight::report

@@ -6,12 +6,18 @@
 //    "communicators": [{"ranks": 4, "count": 2, "served": true, "reason": ""}],
 //    "calls": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 255,
 //               "by": "fanlight", "algorithm": "all-read-all", "transport": "shared", "reason": "",
-//               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}]}
+//               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}],
+//    "by_rank": [{"seconds": 0.0006, "waits": 90, "waited": 0.0004,
+//                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}]}
 // `by` is "fanlight" or "mpi" (then `reason` says why).  On several nodes `transport` is the one
 // between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
-// its start to MPI_Finalize.
+// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls and
+// waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
+// waited longest; rank -1 stands for messages from other nodes.
+//
+// The trace (FANLIGHT_TRACE) has each call and each such wait: trace.h.
 #pragma once
 
 #include <atomic>
@@ -23,18 +29,22 @@
 
 namespace fanlight::report {
 
-enum class State : int { unknown, off, on };
-extern std::atomic<State> state;
-// FANLIGHT_REPORT is read at the first call.
-bool find_out();
-inline bool on() {
-    const State s = state.load(std::memory_order_relaxed);
-    return s == State::on || (s == State::unknown && find_out());
+// What is wanted: `unknown` until the settings are read, at the first call.
+enum : unsigned { calls = 1, trace = 2, unknown = 4 };
+extern std::atomic<unsigned> wanted;
+unsigned find_out();
+inline bool on(unsigned what = calls | trace) {
+    unsigned w = wanted.load(std::memory_order_relaxed);
+    if (w == unknown) [[unlikely]] w = find_out();
+    return (w & what) != 0;
 }
 
 std::int64_t now_ns();
 // `algorithm` and `transport`, or `reason`, are empty; all live for ever.
-void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t ns);
+void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason,
+          std::int64_t begun_ns);
+// For a rank of MPI_COMM_WORLD, or -1.
+void waited(int peer, std::int64_t begun_ns, std::int64_t ended_ns);
 
 // Of one call.
 class Timer {
@@ -46,7 +56,7 @@ public:
     bool is_on() const { return started_ != 0; }
     // As call().
     void end(std::size_t bytes, std::string_view algorithm, std::string_view transport, Reason reason) const {
-        if (is_on()) [[unlikely]] call(operation_, bytes, algorithm.data(), transport.data(), reason, now_ns() - started_);
+        if (is_on()) [[unlikely]] call(operation_, bytes, algorithm.data(), transport.data(), reason, started_);
     }
 
 private:
@@ -58,7 +68,7 @@ private:
 void communicator(int ranks, Reason reason);
 
 // From now on, because another rank of MPI_COMM_WORLD has a file for it.
-void join();
+void join(unsigned what);
 // From now on, to this file where FANLIGHT_REPORT names none; by all ranks.
 void begin(const char* file);
 

@@ -65,9 +65,10 @@ void give_back(std::size_t bytes) { taken.fetch_sub(bytes); }
 
 }  // namespace budget
 
-SharedGroup::SharedGroup(Segment segment, int rank, int size, const Sharing& sharing, SharedLanes::Room room)
+SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing, SharedLanes::Room room)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank, size, sharing.single_copy, waiting_hooks(), sharing.ranks, sharing.cores, room) {}
+      group(segment_.bytes(), rank, static_cast<int>(world_ranks.size()), sharing.single_copy, waiting_hooks(world_ranks),
+            sharing.ranks, sharing.cores, room) {}
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 

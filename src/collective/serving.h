@@ -30,7 +30,7 @@ struct Sharing {
 class SharedGroup {
 public:
     // All but the segment's address and the rank: agreed on by all ranks.
-    SharedGroup(Segment, int rank, int size, const Sharing&, SharedLanes::Room);
+    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&, SharedLanes::Room);
     ~SharedGroup();
 
 private:

@@ -198,6 +198,12 @@ void Waiter::relax(State& s, int peer, const char* what) {
     }
 }
 
+std::int64_t Waiter::begun(unsigned spins) const {
+    return clock_ns() - (spins_ > 0 ? spin_for * spins / spins_ : 0);
+}
+
+void Waiter::tell(const State& s, int peer) const { hooks_.waited(peer, s.begun_ns, clock_ns()); }
+
 int Waiter::find_ended(int peer) const {
     const auto ended = [this](std::size_t r) { return members_[r] && members_[r]->ended(); };
     const auto first = static_cast<std::size_t>(peer);

@@ -37,6 +37,8 @@ public:
         std::function<void(const std::string& message)> dead;
         // A line for the user; empty: standard error.
         std::function<void(const std::string& message)> say;
+        // Told of each wait that was longer than the first spins; may be empty.
+        std::function<void(int peer, std::int64_t begun_ns, std::int64_t ended_ns)> waited = nullptr;
     };
 
     // cores: what all ranks of the node may use together (topology/cores.h); 0: what this
@@ -65,13 +67,17 @@ public:
         spins_left_.store(spins_before_poll * spins_, std::memory_order_relaxed);
         State state;
         state.owner = owner;
-        do {
-            relax(state, peer, what);
+        if (hooks_.waited) state.begun_ns = begun(spins);
+        const auto soon_ready = [&] {
             for (unsigned i = 0; i < state.spins; ++i) {
-                if (ready()) return;
+                if (ready()) return true;
                 pause();
             }
-        } while (!ready());
+            return ready();
+        };
+        do relax(state, peer, what);
+        while (!soon_ready());
+        if (state.begun_ns != 0) tell(state, peer);
     }
 
     // The process ids of the members, for the check whether they live.  One that does not exist
@@ -95,6 +101,7 @@ private:
         unsigned rounds = 0;
         unsigned spins = 0;            // before the next round
         std::int64_t started_ns = 0;   // 0: the clock has not been read yet
+        std::int64_t begun_ns = 0;     // 0: nobody is told
         std::int64_t worked_ns = 0;    // when a poll last found something to do
         int polls_on = 0;              // polls that follow without a yield
         int polls_on_next = 1;         // how many, when one of these finds something too
@@ -111,6 +118,9 @@ private:
 #endif
     }
     void relax(State&, int peer, const char* what);
+    // When a wait began that has spun so often.
+    std::int64_t begun(unsigned spins) const;
+    void tell(const State&, int peer) const;
     bool peer_is_on_this_core(int peer);
     void look(State&, int peer, const char* what, std::int64_t now_ns);
     void report(State&, int peer, const char* what, std::int64_t now_ns);

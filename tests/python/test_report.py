@@ -3,7 +3,7 @@ import json
 import pytest
 from rich.console import Console
 
-from fanlight import report
+from fanlight import report, report_plot
 from fanlight.errors import FanlightError
 from fanlight.units import format_bytes, format_seconds, parse_bytes
 
@@ -20,6 +20,11 @@ EXAMPLE = {
         {"operation": "barrier", "bytes_from": 0, "bytes_to": 0, "by": "fanlight", "algorithm": "one-to-all",
          "reason": "", "calls": 10, "bytes": 0, "seconds": 1e-5, "seconds_max": 1e-5},
     ],
+    "by_rank": [{"seconds": 0.1, "waits": 9, "waited": 0.06, "for": [{"rank": 2, "waits": 9, "seconds": 0.06}]},
+                {"seconds": 0.1, "waits": 9, "waited": 0.03, "for": [{"rank": 2, "waits": 8, "seconds": 0.02},
+                                                                     {"rank": -1, "waits": 1, "seconds": 0.01}]},
+                {"seconds": 0.1, "waits": 0, "waited": 0, "for": []},
+                {"seconds": 0.1, "waits": 1, "waited": 0.01, "for": [{"rank": 0, "waits": 1, "seconds": 0.01}]}],
 }
 
 
@@ -66,3 +71,69 @@ def test_no_bytes(text):
 def test_formats():
     assert [format_bytes(n) for n in (0, 8, 1024, 1536, 1 << 20, 5 << 30)] == ["0 B", "8 B", "1K", "1.5K", "1M", "5G"]
     assert [format_seconds(s) for s in (2, 0.5, 3e-6, 12.34e-9)] == ["2 s", "500 ms", "3 µs", "12.3 ns"]
+
+
+TRACE = {
+    "otherData": {"fanlight_trace": 1, "ranks": 2, "left_out": 0, "mpi": "MPICH 5.0.2"},
+    "traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "rank 0 on here"}},
+        {"ph": "X", "pid": 0, "tid": 0, "ts": 0, "dur": 50, "cat": "collective", "name": "allreduce",
+         "args": {"bytes": 255, "by": "mpi", "reason": "first calls on a communicator"}},
+        *({"ph": "X", "pid": rank, "tid": 0, "ts": 100, "dur": dur, "cat": "collective", "name": "allreduce",
+           "args": {"bytes": bytes_, "by": "fanlight", "algorithm": "all-read-all", "transport": "shared"}}
+          for rank, dur, bytes_ in ((0, 30, 64), (1, 5, 64), (1, 5, 256))),
+        {"ph": "X", "pid": 0, "tid": 0, "ts": 101, "dur": 25, "cat": "wait", "name": "waits for rank 1", "args": {"for": 1}},
+        {"ph": "X", "pid": 0, "tid": 0, "ts": 127, "dur": 1, "cat": "wait", "name": "waits for others", "args": {"for": -1}},
+    ]}
+
+
+def test_a_trace_adds_up(tmp_path, capsys):
+    file = tmp_path / "trace.json"
+    file.write_text(json.dumps(TRACE))
+    said = report.load(file)
+    assert [(r["bytes_from"], r["bytes_to"], r["by"], r["calls"], r["bytes"]) for r in said["calls"]] == [
+        (64, 255, "mpi", 1, 255), (64, 255, "fanlight", 2, 128), (256, 1023, "fanlight", 1, 256)]
+    assert [round(r["seconds"] * 1e6) for r in said["by_rank"]] == [80, 10]
+    assert [(p["rank"], p["waits"], round(p["seconds"] * 1e6)) for p in said["by_rank"][0]["for"]] == [(1, 1, 25), (-1, 1, 1)]
+    report.show(said, Console(width=200))
+    report_plot.show(said, Console(width=200))
+    assert "96% of it for rank 1" in capsys.readouterr().out
+
+
+def test_bars(capsys):
+    report_plot.show(EXAMPLE, Console(width=120))
+    said = capsys.readouterr().out
+    lines = {rank: next(line for line in said.splitlines() if line.strip().startswith(f"rank {rank} ")) for rank in range(4)}
+    assert lines[0].count("█") == 30 and lines[0].count("░") == 20 and "mostly for rank 2" in lines[0], said
+    assert "█" not in lines[2] and lines[2].count("░") == 50 and "for" not in lines[2], said
+    assert "25 ms each on average, 80% of it for rank 2" in said
+    one = next(line for line in said.splitlines() if "allreduce" in line)
+    assert one.count("░") == 50 and "100 ms" in one, said
+
+
+def test_nothing_to_draw(capsys, tmp_path):
+    nothing = {**EXAMPLE, "calls": [], "by_rank": [{"seconds": 0, "waits": 0, "waited": 0, "for": []}] * 4}
+    report_plot.show(nothing, Console(width=120))
+    assert not capsys.readouterr().out
+    report_plot.write(nothing, tmp_path / "r.html")
+
+
+def test_html_needs_nothing_else(tmp_path):
+    file = tmp_path / "r.html"
+    report_plot.write({**EXAMPLE, "mpi": "<b>MPI</b>"}, file)
+    text = file.read_text()
+    assert text.endswith("</html>\n") and text.count("<tr>") == text.count("</tr>") == 2 + 4 + 1 + 3
+    assert "mostly for rank 2" in text and "&lt;b&gt;MPI" in text
+    assert not any(word in text for word in ("http", "src=", "href=", "<b>"))
+
+
+def test_png(tmp_path):
+    pytest.importorskip("matplotlib")
+    report_plot.write(EXAMPLE, tmp_path / "r.png")
+    assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["r.svg", "missing/r.html"])
+def test_no_picture(tmp_path, name):
+    with pytest.raises(FanlightError, match=name):
+        report_plot.write(EXAMPLE, tmp_path / name)
