@@ -32,7 +32,8 @@ namespace {
 
 // What rank 0 tells the others.
 struct Offer {
-    char segment[128] = "";       // its name; empty: there is none
+    char segment[120] = "";       // its name; empty: there is none
+    std::uint64_t machine = 0;    // of rank 0
     std::int64_t reason = 0;      // a Reason, where there is none
 };
 
@@ -43,6 +44,7 @@ struct Presence {
     std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
     std::uint64_t token = 0;      // a random number; 0: none could be had
     std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
+    std::uint64_t by_name = 0;    // whether it may where the segment has a name
     std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
     std::uint64_t world_rank = 0;
 };
@@ -54,7 +56,7 @@ void say_once(const std::string& message) {
     if (!said.exchange(true)) say(message);
 }
 
-Segment make_segment(int size, std::size_t bytes, Offer& offer) {
+Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& offer) {
     if (!budget::take(bytes)) {
         offer.reason = static_cast<std::int64_t>(Reason::budget);
         verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + std::to_string(config().shared_memory) + " bytes) is used up: a communicator of " +
@@ -62,19 +64,20 @@ Segment make_segment(int size, std::size_t bytes, Offer& offer) {
         return {};
     }
     std::error_code error;
-    Segment segment = Segment::create(bytes, error);
+    Segment segment = Segment::create(bytes, error, Segment::Pages::ordinary, place);
     if (!segment || segment.name().size() >= sizeof offer.segment) {
         budget::give_back(bytes);
         offer.reason = static_cast<std::int64_t>(Reason::no_shared_memory);
-        say_once("no " + megabytes(bytes) + " of shared memory in /dev/shm (" + error.message() +
-                 "): the MPI library's own collectives are used (containers: --shm-size)");
+        say_once("no " + megabytes(bytes) + " of shared memory (" + error.message() + "): the MPI library's own collectives are used" +
+                 (place == Segment::Place::dev_shm ? " (in /dev/shm; containers: --shm-size)" : ""));
         return {};
     }
     std::strcpy(offer.segment, segment.name().c_str());
+    offer.machine = machine_number();
     return segment;
 }
 
-Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason) {
+Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason, bool& by_name) {
     if (!budget::take(bytes)) {
         reason = Reason::budget;
         return {};
@@ -83,8 +86,11 @@ Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason) {
     Segment segment = Segment::open(offer.segment, error);
     if (segment && segment.bytes().size() >= bytes) return segment;
     budget::give_back(bytes);
-    // Not there: rank 0 is on another node, or in a container with a /dev/shm of its own.
-    reason = error.value() == ENOENT ? Reason::several_nodes : Reason::no_shared_memory;
+    // Not there: rank 0 is on another node, or in a container that shares less.
+    const bool other_machine = offer.machine != machine_number();
+    by_name = error == std::errc::cross_device_link && !other_machine;
+    reason = by_name || (other_machine && error == std::errc::cross_device_link) || error == std::errc::no_such_file_or_directory
+                 ? Reason::several_nodes : Reason::no_shared_memory;
     return {};
 }
 
@@ -144,60 +150,87 @@ int own_world_rank() {
     return rank;
 }
 
+// Random, since it proves that a process id is this process's: in another pid namespace the same number may
+// name a process that has the same at the same place, such as the reader itself.
+std::uint64_t& own_token() {
+    static std::uint64_t token = [] {
+        std::uint64_t random = 0;
+        return ::getrandom(&random, sizeof random, 0) == sizeof random ? random : 0;
+    }();
+    return token;
+}
+
+// The segment that all ranks have mapped, and what each of them has told; or why there is none.
+struct Meeting {
+    Segment segment;
+    std::unique_ptr<CopySpeed> speed;
+    Presence own;
+    std::vector<Presence> all;
+    Reason reason = Reason::none;
+    bool by_name = false;  // ... where one with a name may do
+};
+
+Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::Room room, Segment::Place place, Reason mine) {
+    Meeting m;
+    // 1. Rank 0 makes a segment and tells its name.
+    Offer offer;
+    if (rank == 0) m.segment = make_segment(size, bytes, place, offer);
+    mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
+    if (offer.segment[0] == 0) {
+        m.reason = static_cast<Reason>(offer.reason);
+        return m;
+    }
+
+    // 2. The others open it: whoever can is on the same node.  All tell how it went.
+    bool by_name = false;
+    if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
+
+    if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
+        m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size, room), rank);
+    m.own.pid = static_cast<std::uint64_t>(getpid());
+    m.own.pid_namespace = pid_namespace();
+    m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
+    m.own.token = own_token();
+    m.own.reason = static_cast<std::uint64_t>(mine);
+    m.own.by_name = by_name;
+    m.own.blocks = m.speed ? m.speed->blocks() : 0;
+    m.own.world_rank = static_cast<std::uint64_t>(own_world_rank());
+    m.all.resize(static_cast<std::size_t>(size));
+    mpi().Allgather(&m.own, sizeof m.own, MPI_BYTE, m.all.data(), sizeof m.own, MPI_BYTE, comm);
+
+    m.segment.unlink();  // everybody has opened it who can
+    bool others = false;
+    for (const Presence& p : m.all) {
+        if (m.reason == Reason::none) m.reason = static_cast<Reason>(p.reason);
+        (p.by_name ? m.by_name : others) |= p.reason != 0;
+    }
+    m.by_name &= !others;
+    if (m.reason != Reason::none && m.segment) budget::give_back(bytes);
+    return m;
+}
+
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
                                    SharedLanes::Room room = SharedLanes::Room::many, Reason mine = Reason::none) {
     const std::size_t bytes = Group::segment_bytes(size, room);
-    // 1. Rank 0 makes a segment and tells its name.
-    Offer offer;
-    Segment segment;
-    if (rank == 0) segment = make_segment(size, bytes, offer);
-    mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
-    if (offer.segment[0] == 0) {
-        reason = static_cast<Reason>(offer.reason);
-        return nullptr;
-    }
-
-    // 2. The others open it: whoever can is on the same node.  All tell how it went.
-    if (rank != 0 && mine == Reason::none) segment = open_segment(offer, bytes, mine);
-
-    std::unique_ptr<CopySpeed> speed;
-    if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        speed = std::make_unique<CopySpeed>(SharedLanes(segment.bytes().data(), size, room), rank);
-    // Random, since it proves that a process id is this process's: in another pid namespace the same
-    // number may name a process that has the same at the same place, such as the reader itself.
-    std::uint64_t token = 0;
-    if (::getrandom(&token, sizeof token, 0) != sizeof token) token = 0;
-    Presence presence;
-    presence.pid = static_cast<std::uint64_t>(getpid());
-    presence.pid_namespace = pid_namespace();
-    presence.address = reinterpret_cast<std::uint64_t>(&token);
-    presence.token = token;
-    presence.reason = static_cast<std::uint64_t>(mine);
-    presence.blocks = speed ? speed->blocks() : 0;
-    presence.world_rank = static_cast<std::uint64_t>(own_world_rank());
-    std::vector<Presence> all(static_cast<std::size_t>(size));
-    mpi().Allgather(&presence, sizeof presence, MPI_BYTE, all.data(), sizeof presence, MPI_BYTE, comm);
-
-    segment.unlink();  // everybody has opened it who can
-    reason = Reason::none;
-    for (const Presence& p : all)
-        if (reason == Reason::none) reason = static_cast<Reason>(p.reason);
+    Meeting meeting = meet(comm, rank, size, bytes, room, Segment::Place::anywhere, mine);
+    if (meeting.by_name) meeting = meet(comm, rank, size, bytes, room, Segment::Place::dev_shm, mine);
+    reason = meeting.reason;
     if (reason != Reason::none) {
-        if (segment) budget::give_back(bytes);
         if (reason != Reason::several_nodes)
             verbose([&] { return "a communicator of " + std::to_string(size) + " ranks stays with the MPI library: " +
                                  to_string(reason); }, rank);
         return nullptr;
     }
+    const std::vector<Presence>& all = meeting.all;
 
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
-    const Sharing own = sharing(all, presence);
+    const Sharing own = sharing(all, meeting.own);
     int least[4] = {0, 0, 0, 0};
     const auto agree = [&] {
-        const bool reaches = reaches_all(all, rank), copies = reaches && single_copy_is_faster(speed.get(), all, rank);
+        const bool reaches = reaches_all(all, rank), copies = reaches && single_copy_is_faster(meeting.speed.get(), all, rank);
         const int facts[4] = {reaches, copies, -own.ranks, own.cores};
         mpi().Allreduce(facts, least, 4, MPI_INT, MPI_MIN, comm);
     };
@@ -217,7 +250,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     try {
         std::vector<int> world_ranks;
         for (const Presence& p : all) world_ranks.push_back(static_cast<int>(p.world_rank));
-        group = std::make_unique<SharedGroup>(std::move(segment), rank, std::move(world_ranks), agreed, room);
+        group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed, room);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);

@@ -10,7 +10,7 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::size_t blocks_wanted = 5, block_bytes = 64 * 1024, page = 4096;
+constexpr std::size_t blocks_wanted = 5, block_bytes = 64 * 1024, touched_every = 4096;
 
 template <class F>
 double microseconds(F&& f) {
@@ -28,7 +28,7 @@ double median(std::vector<double> times) {
 // Pages that this process has not used yet cost more than all copies.
 void touch(const std::byte* memory, std::size_t bytes) {
     const auto* const m = reinterpret_cast<const volatile unsigned char*>(memory);
-    for (std::size_t i = 0; i < bytes; i += page) static_cast<void>(m[i]);
+    for (std::size_t i = 0; i < bytes; i += touched_every) static_cast<void>(m[i]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "global/map_by_all.h"
 #include "global/runtime.h"
 #include "global/team.h"
 #include "select/select.h"
@@ -34,21 +35,23 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
     const std::size_t group_bytes = Group::segment_bytes(team.size, room);
     const std::size_t bytes = group_bytes + static_cast<std::size_t>(team.size) * scratch_bytes;
     fanlight::Segment memory;
-    std::error_code problem;
-    char name[64] = "";
-    if (team.unit == 0) {
-        memory = fanlight::Segment::create(bytes, problem);
-        memory.name().copy(name, sizeof name - 1);
-    }
-    MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
-    if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
+    const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
+        memory = {};
+        char name[64] = "";
+        if (team.unit == 0) {
+            memory = fanlight::Segment::create(bytes, problem, fanlight::Segment::Pages::ordinary, place);
+            memory.name().copy(name, sizeof name - 1);
+        }
+        MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
+        if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
+    };
+    int code = MPI_SUCCESS;
+    const bool mapped = map_by_all(team.comm, map, code);
+    memory.unlink();
+    if (code != MPI_SUCCESS) error = mpi_code(code, "MPI_Allreduce");
+    else if (!mapped) error = fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory for collectives", bytes);
     std::unique_ptr<NodeGroup> made;
-    if (!problem) made.reset(new NodeGroup(std::move(memory), group_bytes, team.unit, team.size));
-    int bad = problem ? 1 : 0, any = 0;
-    if (const int code = MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm)) error = mpi_code(code, "MPI_Allreduce");
-    else if (any) error = fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory for collectives", bytes);
-    if (made && team.unit == 0) made->memory_.unlink();
-    if (error != FANLIGHT_OK) made.reset();
+    if (error == FANLIGHT_OK) made.reset(new NodeGroup(std::move(memory), group_bytes, team.unit, team.size));
     return made;
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "global/barrier.h"
+#include "global/map_by_all.h"
 #include "global/runtime.h"
 
 namespace fanlight::global {
@@ -72,26 +73,31 @@ fanlight_code map_parts(Segment& s, std::size_t reserved, fanlight::Segment::Pag
     struct Name {
         char text[64];
     };
-    std::vector<Name> names(size);
-    std::error_code problem;
-    s.memory.resize(one_piece ? 1 : here.size());
-    if (!one_piece || here[0] == own) {
-        fanlight::Segment& mine = s.own_memory();
-        mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem,
-                                         one_piece ? fanlight::Segment::Pages::ordinary : pages);
-        mine.name().copy(names[own].text, sizeof(Name) - 1);
-    }
-    if (one_piece && team.one_node)
-        MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.comm);
-    else
-        MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.comm);
-    for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
-        if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[here[i]].text, problem);
-    int bad = problem ? 1 : 0, any = 0;
-    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, team.comm);
+    std::string why;
+    const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
+        std::vector<Name> names(size);
+        s.memory.clear();
+        s.memory.resize(one_piece ? 1 : here.size());
+        if (!one_piece || here[0] == own) {
+            fanlight::Segment& mine = s.own_memory();
+            mine = fanlight::Segment::create(one_piece ? reserved * here.size() : reserved, problem,
+                                             one_piece ? fanlight::Segment::Pages::ordinary : pages, place);
+            mine.name().copy(names[own].text, sizeof(Name) - 1);
+        }
+        if (one_piece && team.one_node)
+            MPI_Bcast(names.data(), sizeof(Name), MPI_BYTE, 0, team.comm);
+        else
+            MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.comm);
+        for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
+            if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[here[i]].text, problem);
+        if (problem) why = problem.message();
+    };
+    int code = MPI_SUCCESS;
+    const bool mapped = map_by_all(team.comm, map, code);
     for (fanlight::Segment& piece : s.memory) piece.unlink();
-    if (bad) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, problem.message().c_str());
-    if (any) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
+    if (code != MPI_SUCCESS) return mpi_code(code, "MPI_Allreduce");
+    if (!mapped && !why.empty()) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, why.c_str());
+    if (!mapped) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
     for (std::size_t i = 0; i < here.size(); ++i)
         s.parts[here[i]].address = reinterpret_cast<char*>(s.memory[one_piece ? 0 : i].bytes().data()) +
                                    (one_piece ? i * reserved : 0);

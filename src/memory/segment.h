@@ -1,14 +1,19 @@
-// A piece of POSIX shared memory that the processes of one node map together.
+// A piece of shared memory that the processes of one node map together.
 //
-// It is really reserved (posix_fallocate), so that a small /dev/shm gives an error here and
-// not SIGBUS later.  The name is removed as soon as everybody has mapped it.  Of a program that is
-// killed before that it remains, until this user's next one removes it.
+// It is really reserved (posix_fallocate), so that too little memory gives an error here and not SIGBUS
+// later; and no more is asked for than is free, since the kernel kills for what it cannot give.  As a rule
+// it has no name in any file system (memfd_create), so that nothing is left of it whoever is killed, and a
+// small /dev/shm does not matter.  The others open it where its maker has it open, in /proc.  Where they
+// may not (another pid namespace) it can be a file in /dev/shm, whose name is removed as soon as everybody
+// has mapped it; of a program that is killed before that it remains, until this user's next one removes it.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
 #include <system_error>
+
+#include "memory/shared_file.h"
 
 namespace fanlight {
 
@@ -19,15 +24,17 @@ public:
     Segment& operator=(Segment&&) noexcept;
     ~Segment();
 
-    // Makes one under a fresh name, zeroed; on failure `error` says why and it is empty.
+    // Makes one, zeroed; on failure `error` says why and it is empty.
     // huge: what is long enough for it gets huge pages, where the kernel has some.  That takes it
     // milliseconds, and saves the page faults of the first use.  later: what is used is reserved
     // before it is.
     enum class Pages { ordinary, huge, later };
-    static Segment create(std::size_t bytes, std::error_code& error, Pages = Pages::ordinary);
-    // Maps one that another process made.  A name that exists on this host but is another
-    // host's (same name by chance) is refused: the name carries a random number that the
-    // segment carries as well.
+    // anywhere: without a name where the kernel has that.
+    enum class Place { anywhere, dev_shm };
+    static Segment create(std::size_t bytes, std::error_code& error, Pages = Pages::ordinary, Place = Place::anywhere);
+    // Maps one that another process made; cross_device_link where this process cannot reach its maker's files.  A
+    // name that exists on this host but is another host's (same name by chance) is refused: the name carries a
+    // random number that the segment carries as well.
     static Segment open(const std::string& name, std::error_code& error);
     // This process's alone, zeroed; nothing is reserved.
     static Segment unshared(std::size_t bytes, std::error_code& error);
@@ -43,9 +50,9 @@ private:
     void* base_ = nullptr;
     std::size_t mapped_ = 0;
     std::string name_;
-    bool owner_ = false;
-    int later_ = -1;  // the descriptor, while not all is reserved
-    int lock_ = -1;   // one that is locked, while the name is there: its maker lives
+    bool has_name_ = false;  // in /dev/shm, of which this is the maker
+    File file_;              // the maker's, while others may open it
+    File later_;             // while not all is reserved
 };
 
 }  // namespace fanlight

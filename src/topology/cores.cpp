@@ -49,30 +49,10 @@ std::optional<double> quota_v1(const fs::path& directory) {
     return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
-void tighten(CoresReport& report, const fs::path& mount, fs::path path, const char* file,
-             std::optional<double> (*quota)(const fs::path&)) {
-    // Inside a container the path may be one that only the host sees: what does not exist is
-    // passed over on the way up, and the mount itself is the container's own group.
-    path = path.lexically_normal().relative_path();
-    if (path == "." || path.string().starts_with("..")) path.clear();
-    for (;; path = path.parent_path()) {
-        const fs::path directory = path.empty() ? mount : mount / path;
-        const std::optional<double> q = quota(directory);
-        if (q && (report.quota == 0 || *q < report.quota)) {
-            report.quota = *q;
-            report.quota_file = (directory / file).string();
-        }
-        if (path.empty()) return;
-    }
-}
-
-bool names_cpu(std::string_view controllers) {
-    for (;;) {
-        const std::size_t comma = controllers.find(',');
-        if (controllers.substr(0, comma) == "cpu") return true;
-        if (comma == std::string_view::npos) return false;
-        controllers.remove_prefix(comma + 1);
-    }
+void tighten(CoresReport& report, const fs::path& file, std::optional<double> quota) {
+    if (!quota || (report.quota > 0 && *quota >= report.quota)) return;
+    report.quota = *quota;
+    report.quota_file = file.string();
 }
 
 }  // namespace
@@ -113,27 +93,14 @@ std::vector<int> own_cpus() {
     return cpus;
 }
 
-void read_quota(CoresReport& report, const CoresPaths& paths) {
-    // Lines such as "0::/user.slice" (version 2) and "4:cpu,cpuacct:/docker/1234" (version 1);
-    // a machine may have both.
-    std::ifstream in(paths.own_cgroup);
-    for (std::string line; std::getline(in, line);) {
-        const std::size_t first = line.find(':');
-        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        const fs::path path = line.substr(second + 1);
-        if (controllers.empty()) {
-            tighten(report, paths.cgroups, path, "cpu.max", quota_v2);
-            tighten(report, paths.cgroups / "unified", path, "cpu.max", quota_v2);
-        } else if (names_cpu(controllers)) {
-            for (const char* mount : {"cpu", "cpu,cpuacct", "cpuacct,cpu"})
-                tighten(report, paths.cgroups / mount, path, "cpu.cfs_quota_us", quota_v1);
-        }
-    }
+void read_quota(CoresReport& report, const CgroupPaths& paths) {
+    visit_cgroups(paths, "cpu", [&](const fs::path& folder, bool unified) {
+        if (unified) tighten(report, folder / "cpu.max", quota_v2(folder));
+        else tighten(report, folder / "cpu.cfs_quota_us", quota_v1(folder));
+    });
 }
 
-CoresReport cores_report(std::span<const pid_t> pids, const CoresPaths& paths) {
+CoresReport cores_report(std::span<const pid_t> pids, const CgroupPaths& paths) {
     CoresReport report;
     report.affinity = affinity_cores(pids);
     read_quota(report, paths);
@@ -146,6 +113,15 @@ int usable_cores(std::span<const pid_t> pids) { return cores_report(pids).usable
 std::uint64_t pid_namespace() {
     struct stat facts{};
     return ::stat("/proc/self/ns/pid", &facts) == 0 ? facts.st_ino : 0;
+}
+
+std::uint64_t machine_number() {
+    static const std::uint64_t number = [] {
+        std::uint64_t hash = 0;
+        for (const char c : first_line("/proc/sys/kernel/random/boot_id")) hash = hash * 0x100000001b3u + static_cast<unsigned char>(c);
+        return hash;
+    }();
+    return number;
 }
 
 }  // namespace fanlight

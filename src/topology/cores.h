@@ -5,18 +5,13 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace fanlight {
+#include "topology/cgroups.h"
 
-// Where to look; tests give trees of their own.
-struct CoresPaths {
-    std::filesystem::path own_cgroup = "/proc/self/cgroup";
-    std::filesystem::path cgroups = "/sys/fs/cgroup";
-};
+namespace fanlight {
 
 struct CoresReport {
     int affinity = 0;        // cores in the affinity mask; 0: it cannot be read
@@ -37,12 +32,15 @@ int affinity_cores(std::span<const pid_t> pids = {});
 std::vector<int> own_cpus();
 
 // The tightest limit from this process's cgroup up to the root, version 2 or 1.
-void read_quota(CoresReport&, const CoresPaths& = {});
+void read_quota(CoresReport&, const CgroupPaths& = {});
 
-CoresReport cores_report(std::span<const pid_t> pids = {}, const CoresPaths& = {});
+CoresReport cores_report(std::span<const pid_t> pids = {}, const CgroupPaths& = {});
 int usable_cores(std::span<const pid_t> pids = {});
 
 // Process ids mean the same to two processes where this number is equal; 0: unknown.
 std::uint64_t pid_namespace();
+
+// The same for processes of one machine since it was last started; 0: unknown.
+std::uint64_t machine_number();
 
 }  // namespace fanlight

@@ -18,6 +18,8 @@
 #include <string>
 #include <utility>
 
+#include "topology/free_memory.h"
+
 namespace fanlight {
 namespace {
 
@@ -50,9 +52,13 @@ int in_child(Body&& body) {
 
 constexpr int skip = 77;
 
+Segment make_in_dev_shm(std::size_t bytes, std::error_code& error, Segment::Pages pages = Segment::Pages::ordinary) {
+    return Segment::create(bytes, error, pages, Segment::Place::dev_shm);
+}
+
 TEST(Segment, IsZeroedAlignedAndAsLongAsAskedFor) {
     std::error_code error;
-    Segment s = Segment::create(100'001, error);
+    Segment s = make_in_dev_shm(100'001, error);
     ASSERT_TRUE(s) << error.message();
     ASSERT_EQ(s.bytes().size(), 100'001u);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.bytes().data()) % 4096, 0u);
@@ -64,31 +70,67 @@ TEST(Segment, IsZeroedAlignedAndAsLongAsAskedFor) {
 }
 
 TEST(Segment, AnotherProcessSeesTheSameBytes) {
+    for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
+        std::error_code error;
+        Segment s = Segment::create(8192, error, Segment::Pages::ordinary, place);
+        ASSERT_TRUE(s);
+        const bool named = place == Segment::Place::dev_shm;
+        EXPECT_EQ(exists(s.name()), named);
+        s.bytes()[8191] = std::byte{42};
+        EXPECT_EQ(in_child([&] {
+            std::error_code e;
+            Segment other = Segment::open(s.name(), e);
+            if (!other || other.bytes().size() != 8192 || other.bytes()[8191] != std::byte{42}) return 1;
+            other.bytes()[0] = std::byte{43};
+            return 0;
+        }), 0);
+        EXPECT_EQ(s.bytes()[0], std::byte{43});
+        EXPECT_TRUE(Segment::open(s.name(), error)) << "who opens a segment does not remove it";
+        s.unlink();
+        EXPECT_FALSE(exists(s.name()));
+        s.bytes()[1] = std::byte{44};  // still mapped
+        EXPECT_FALSE(Segment::open(s.name(), error));
+        EXPECT_EQ(error, named ? std::errc::no_such_file_or_directory : std::errc::cross_device_link);
+    }
+}
+
+// What others find one without a name by: its maker's process, its descriptor, its number.
+TEST(Segment, OneWithoutANameIsReachedInItsOwnNamespacesAlone) {
     std::error_code error;
-    Segment s = Segment::create(8192, error);
+    const Segment s = Segment::create(4096, error);
     ASSERT_TRUE(s);
-    s.bytes()[8191] = std::byte{42};
-    EXPECT_EQ(in_child([&] {
-        std::error_code e;
-        Segment other = Segment::open(s.name(), e);
-        if (!other || other.bytes().size() != 8192 || other.bytes()[8191] != std::byte{42}) return 1;
-        other.bytes()[0] = std::byte{43};
-        return 0;
-    }), 0);
-    EXPECT_EQ(s.bytes()[0], std::byte{43});
-    EXPECT_TRUE(exists(s.name())) << "who opens a segment does not remove it";
-    s.unlink();
-    EXPECT_FALSE(exists(s.name()));
-    s.bytes()[1] = std::byte{44};  // still mapped
-    EXPECT_FALSE(Segment::open(s.name(), error));
-    EXPECT_EQ(error, std::errc::no_such_file_or_directory);
+    const auto opened = [&](int namespaces, bool has_child) {
+        return in_child([&] {
+            if (geteuid() != 0 || unshare(namespaces) != 0) return skip;
+            const auto look = [&] {
+                std::error_code e;
+                if (Segment::open(s.name(), e)) return 1;
+                return e == std::errc::cross_device_link ? 0 : 2;
+            };
+            if (!has_child) return look();
+            // /proc shows the ids of the namespace in which it was mounted.
+            return in_child([&] {
+                if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || mount("proc", "/proc", "proc", 0, nullptr) != 0) return skip;
+                return look();
+            });
+        });
+    };
+    if (const int result = opened(CLONE_NEWIPC, false); result != skip) EXPECT_EQ(result, 0);
+    if (const int result = opened(CLONE_NEWPID | CLONE_NEWNS, true); result != skip) EXPECT_EQ(result, 0);
+    // Another one's that has the same place: a process id of another host.
+    std::string other = s.name();
+    other.back() = other.back() == '0' ? '1' : '0';
+    EXPECT_FALSE(Segment::open(other, error));
+    EXPECT_EQ(error, std::errc::cross_device_link);
+    EXPECT_FALSE(Segment::open("memfd:1:0:0123456789abcdef", error));
+    EXPECT_EQ(error, std::errc::cross_device_link);
 }
 
 TEST(Segment, TheNameGoesWithItsMaker) {
     std::error_code error;
     std::string name;
     {
-        Segment a = Segment::create(1, error);
+        Segment a = make_in_dev_shm(1, error);
         name = a.name();
         Segment b = std::move(a);
         EXPECT_FALSE(a);  // NOLINT: that is what is tested
@@ -116,7 +158,7 @@ TEST(Segment, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
         const pid_t child = fork();
         if (child == 0) {
             std::error_code error;
-            const Segment s = Segment::create(5000, error);
+            const Segment s = make_in_dev_shm(5000, error);
             const auto past = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2);
             std::filesystem::last_write_time("/dev/shm" + s.name(), past, error);
             if (write(name[1], s.name().data(), s.name().size()) < 0) _exit(1);
@@ -138,7 +180,7 @@ TEST(Segment, WhatAKilledProcessLeftIsRemovedAndNothingElse) {
     ASSERT_TRUE(exists(alive.name));
     EXPECT_EQ(in_child([&] {
         std::error_code error;
-        const Segment s = Segment::create(5000, error);
+        const Segment s = make_in_dev_shm(5000, error);
         return s ? 0 : 1;
     }), 0);
     EXPECT_FALSE(exists(dead.name));
@@ -157,7 +199,7 @@ TEST(SegmentRed, NamesThatAreNotOurs) {
     std::error_code error;
     for (const char* name : {"", "/", "fanlight-0-0123456789abcdef", "/fanlight-0-123",
                              "/fanlight-0-0123456789abcdeg", "/fanlight-0/0123456789abcdef",
-                             "/psm-0-0123456789abcdef"}) {
+                             "/psm-0-0123456789abcdef", "memfd:", "memfd:1:2", "memfd:1:2:0123"}) {
         EXPECT_FALSE(Segment::open(name, error)) << name;
         EXPECT_EQ(error, std::errc::invalid_argument) << name;
     }
@@ -186,7 +228,7 @@ std::error_code forged(const std::string& name, const Segment& model, std::size_
 
 TEST(SegmentRed, AForgedSegmentIsRefused) {
     std::error_code error;
-    Segment model = Segment::create(4096, error);
+    Segment model = make_in_dev_shm(4096, error);
     ASSERT_TRUE(model);
     model.unlink();
     const std::string same = model.name();
@@ -219,9 +261,11 @@ TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
             getrlimit(resource, &r);
             r.rlim_cur = limit;
             if (setrlimit(resource, &r) != 0) return 1;
-            std::error_code error;
-            const Segment s = Segment::create(bytes, error);
-            if (s || !s.name().empty() || error != expected) return 2;
+            for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
+                std::error_code error;
+                const Segment s = Segment::create(bytes, error, Segment::Pages::ordinary, place);
+                if (s || !s.name().empty() || error != expected) return 2;
+            }
             r.rlim_cur = r.rlim_max;
             setrlimit(resource, &r);
             return own && left_behind() != 0 ? 3 : 0;
@@ -242,26 +286,45 @@ TEST(SegmentRed, ASmallSharedMemoryIsAnErrorAndNoSigbus) {
         if (!own_shared_memory("size=1M")) return skip;
         std::error_code error;
         for (int i = 0; i < 3; ++i) {
-            if (Segment::create(std::size_t{4} << 20, error)) return 1;
+            if (make_in_dev_shm(std::size_t{4} << 20, error)) return 1;
             if (error != std::errc::no_space_on_device) return 2;
             if (left_behind() != 0) return 3;
         }
         // What fits is served, down to its last byte; then the rest does not fit any more.
-        const Segment s = Segment::create(768 << 10, error);
+        const Segment s = make_in_dev_shm(768 << 10, error);
         if (!s || error) return 4;
         std::memset(s.bytes().data(), 1, s.bytes().size());
-        if (Segment::create(768 << 10, error) || left_behind() != 1) return 5;
+        if (make_in_dev_shm(768 << 10, error) || left_behind() != 1) return 5;
+        // What has no name does not come from there.
+        const Segment other = Segment::create(std::size_t{4} << 20, error);
+        if (!other || left_behind() != 1) return 6;
+        std::memset(other.bytes().data(), 1, other.bytes().size());
         return 0;
     });
     if (result == skip) GTEST_SKIP() << "needs root and a mount namespace";
     EXPECT_EQ(result, 0);
 }
 
+// For what it cannot give the kernel would end somebody.
+TEST(SegmentRed, MoreThanIsFreeIsNotAskedFor) {
+    const std::size_t free = free_memory();
+    if (free > std::size_t{1} << 50) GTEST_SKIP() << "nothing says how much is free";
+    for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
+        std::error_code error;
+        EXPECT_FALSE(Segment::create(free + (std::size_t{1} << 30), error, Segment::Pages::ordinary, place));
+        EXPECT_EQ(error, std::errc::not_enough_memory);
+        Segment later = Segment::create(free * 2, error, Segment::Pages::later, place);
+        ASSERT_TRUE(later);
+        EXPECT_FALSE(later.reserve(1 << 20));
+        EXPECT_EQ(later.reserve(free + (std::size_t{1} << 30)), std::errc::not_enough_memory);
+    }
+}
+
 TEST(SegmentGreen, WhatIsReservedLaterIsSharedAndTakesNoMemoryBefore) {
     const int result = in_child([] {
         if (!own_shared_memory("size=1M")) return skip;
         std::error_code error;
-        Segment s = Segment::create(std::size_t{16} << 20, error, Segment::Pages::later);
+        Segment s = make_in_dev_shm(std::size_t{16} << 20, error, Segment::Pages::later);
         if (!s || error) return 1;
         const Segment other = Segment::open(s.name(), error);
         if (!other || error) return 2;

@@ -261,8 +261,36 @@ def test_small_shared_memory(mpi, ranks, plain):
     result = run(mpi, ranks, ["small_shared_memory", os.readlink("/proc/self/ns/mnt")], preload=not plain, before=("unshare", "-m"), timeout=60)
     result.must_be_ok()
     if not plain:
-        assert result.err.count("shared memory in /dev/shm") == 1, f"to be said once\n{result}"
-        assert result.report.calls() == 0 and "no shared memory" in result.report.reasons(), str(result)
+        # It needs none of it.
+        assert result.report.calls("allreduce") > 100 * ranks and "no shared memory" not in result.report.reasons(), str(result)
+
+
+# Process ids of their own, so that the ranks reach the memory by a name alone, in a /dev/shm that is too small.
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI)], ids=str)
+def test_small_shared_memory_of_containers(mpi, fanlight_only):
+    if not running.can_unshare("--pid", "--fork", "--mount"):
+        pytest.skip("namespaces of its own need root")
+    result = run(mpi, 2, ["small_shared_memory", os.readlink("/proc/self/ns/mnt")], settings=NO_CMA, before=("unshare", "-m"),
+                 wrapper=CONTAINER, timeout=60).must_be_ok()
+    assert result.err.count("of shared memory (No space left on device)") == 1, f"to be said once\n{result}"
+    assert result.report.calls() == 0 and "no shared memory" in result.report.reasons(), str(result)
+
+
+# In a /dev/shm of its own, of which it says what is left.
+EMPTY = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /dev/shm && "$@"; for f in /dev/shm/fanlight-*; do [ -e $f ] && echo LEFT $f; done', "sh")
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI)], ids=str)
+@parametrize("rank", [0, 1])
+def test_nothing_is_left_of_a_rank_that_is_killed_as_it_begins(mpi, rank, fanlight_only):
+    if not running.can_unshare():
+        pytest.skip("a /dev/shm of its own needs root")
+    for step in range(40):
+        result = run(mpi, 2, f"killed_as_it_begins {rank} {step}", preloads=(mpi.program("killer.so"), None), before=EMPTY, timeout=30)
+        assert not result.hung and "LEFT" not in result.out, str(result)
+        if re.search(r"^ok\b", result.out, re.M):
+            break
+    assert 2 < step < 39, f"killed at each of {step} steps\n{result}"
 
 
 @libraries

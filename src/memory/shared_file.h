@@ -1,0 +1,49 @@
+// The files that segments of shared memory are: without a name (memfd) or in /dev/shm.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace fanlight {
+
+inline std::error_code error_of(int number) { return {number, std::generic_category()}; }
+
+class File {
+public:
+    File() = default;
+    explicit File(int fd) : fd_(fd) {}
+    File(File&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    File& operator=(File&& other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    ~File() { close(); }
+    explicit operator bool() const { return fd_ >= 0; }
+    int fd() const { return fd_; }
+    void close();
+
+private:
+    int fd_ = -1;
+};
+
+// What others find one by: where its maker has it open, "memfd:PID:FD:NUMBER", or what it is called in
+// /dev/shm.  The number is a random one.
+struct SharedFile {
+    File file;
+    std::string name;
+    std::uint64_t number = 0;
+    bool in_dev_shm = false;
+};
+
+// Empty, and why, where there can be none.  Of this process: others find it as long as it is open.
+SharedFile make_shared_file(bool in_dev_shm, std::error_code& error);
+// One that another process of this user has made; see Segment::open.
+SharedFile find_shared_file(const std::string& name, std::error_code& error);
+
+// Takes the memory of its first `bytes`; an error's number, or 0.
+int reserve(const File&, std::size_t bytes);
+
+}  // namespace fanlight
