@@ -188,13 +188,10 @@ std::vector<int> FlowOfBlocks::received_by(int relative) const {
     if (relative == 0) return result;
     const std::vector<int> of_phase = Search(skips_, relative).blocks();
     const int q = static_cast<int>(of_phase.size());
-    std::vector<bool> has(static_cast<std::size_t>(dealt_.size), false);
     for (int t = 0; t < rounds_; ++t) {
         const int k = (t + phase_) % q;
         const int block = std::min(of_phase[static_cast<std::size_t>(k)] - phase_ + (t + phase_) / q * q, dealt_.size - 1);
-        if (block < 0 || has[static_cast<std::size_t>(block)]) continue;
-        has[static_cast<std::size_t>(block)] = true;
-        result[static_cast<std::size_t>(t)] = block;
+        if (block >= 0) result[static_cast<std::size_t>(t)] = block;
     }
     return result;
 }

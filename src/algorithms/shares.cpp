@@ -42,8 +42,7 @@ std::vector<std::vector<std::size_t>> divided(const std::vector<std::size_t>& fr
 
 }  // namespace
 
-Shares::Shares(const Problem& problem)
-    : problem_(problem), b_(problem), place_(static_cast<std::size_t>(problem.size)), offers_(static_cast<std::size_t>(problem.size), 0) {
+Division::Division(const Problem& problem) : place_(static_cast<std::size_t>(problem.size)) {
     const auto size = static_cast<std::size_t>(problem.size);
     const Stages stages = places_of(problem);
     order_ = stages.order();
@@ -53,19 +52,31 @@ Shares::Shares(const Problem& problem)
     const std::size_t degree = problem.parameters.degree > 0 ? static_cast<std::size_t>(std::max(problem.parameters.degree, 2))
                                : topology.levels() > 0       ? size
                                                              : usual_degree;
-    std::vector<std::size_t> starts(size + 1);
-    std::iota(starts.begin(), starts.end(), std::size_t{0});
-    levels_.push_back({starts, {}, {}, {}, {}});
-    for (int i = topology.levels(); i-- > -1;) {
+    starts_.emplace_back(size + 1);
+    std::iota(starts_[0].begin(), starts_[0].end(), std::size_t{0});
+    for (int i = topology.levels(); i-- >= 0;) {
         std::vector<std::size_t> around{0};
         for (std::size_t p = 1; p < size && i >= 0; ++p)
             if (!topology.level(i).share(order_[p - 1], order_[p])) around.push_back(p);
         around.push_back(size);
-        for (auto& level : divided(levels_.back().starts, around, degree))
-            if (level != levels_.back().starts) levels_.push_back({std::move(level), {}, {}, {}, {}});
-        if (i < 0) break;
+        for (auto& starts : divided(starts_.back(), around, degree))
+            if (starts != starts_.back()) starts_.push_back(std::move(starts));
     }
+}
 
+std::pair<std::size_t, std::size_t> Division::inside(std::size_t level, std::size_t d) const {
+    const auto at = [&](std::size_t place) { return static_cast<std::size_t>(std::ranges::lower_bound(starts_[level], place) - starts_[level].begin()); };
+    const auto [first, last] = places(level + 1, d);
+    return {at(first), at(last)};
+}
+
+bool Division::is_around(std::size_t level, std::size_t d, int rank) const {
+    const auto [first, last] = places(level, d);
+    return first <= place(rank) && place(rank) < last;
+}
+
+Shares::Shares(const Problem& problem) : Division(problem), problem_(problem), b_(problem), levels_(levels()), offers_(static_cast<std::size_t>(problem.size), 0) {
+    const auto size = static_cast<std::size_t>(problem.size);
     for (std::size_t s = 0; s < levels_.size(); ++s) {
         Level& level = levels_[s];
         level.held.assign(size, 0);
@@ -74,7 +85,7 @@ Shares::Shares(const Problem& problem)
             share_out(s);
         } else {
             level.in_one.assign(size, true);
-            for (const int r : order_) level.segments.push_back({{0, problem.bytes, r, 0}});
+            for (std::size_t p = 0; p < size; ++p) level.segments.push_back({{0, problem.bytes, rank_at(p), 0}});
         }
         // All ranks have the same places.
         const std::size_t most = std::ranges::max(level.held);
@@ -91,30 +102,19 @@ Shares::Shares(const Problem& problem)
     }
 }
 
-std::pair<std::size_t, std::size_t> Shares::inside(std::size_t level, std::size_t d) const {
-    const std::vector<std::size_t>&starts = levels_[level].starts, &around = levels_[level + 1].starts;
-    const auto at = [&](std::size_t place) { return static_cast<std::size_t>(std::ranges::lower_bound(starts, place) - starts.begin()); };
-    return {at(around[d]), at(around[d + 1])};
-}
-
-bool Shares::is_around(std::size_t level, std::size_t domain, int rank) const {
-    const std::vector<std::size_t>& starts = levels_[level].starts;
-    const std::size_t place = place_[static_cast<std::size_t>(rank)];
-    return starts[domain] <= place && place < starts[domain + 1];
-}
-
 void Shares::share_out(std::size_t s) {
     Level& level = levels_[s];
     const Level& below = levels_[s - 1];
-    const std::size_t element = std::max<std::size_t>(problem_.element, 1), size = order_.size();
+    const std::size_t element = std::max<std::size_t>(problem_.element, 1), size = level.held.size();
     std::vector<std::size_t> end(size, 0);
     // What once lies in the output stays there.
     level.in_one = below.in_one;
-    level.segments.resize(level.starts.size() - 1);
+    level.segments.resize(domains(s));
     for (std::size_t d = 0; d < level.segments.size(); ++d) {
         const auto [first, last] = inside(s - 1, d);
         std::vector<std::size_t> next(last - first, 0);  // of each one's segments
-        const std::size_t ranks = level.starts[d + 1] - level.starts[d];
+        const auto [begin_place, end_place] = places(s, d);
+        const std::size_t ranks = end_place - begin_place;
         for (std::size_t at = 0; at < problem_.bytes;) {
             // What has the same owner in each, and each one's share of it.
             std::size_t bytes = problem_.bytes - at;
@@ -125,7 +125,7 @@ void Shares::share_out(std::size_t s) {
             }
             const std::size_t begin = at;
             for (std::size_t c = first; c < last; ++c) {
-                const std::size_t before = below.starts[c + 1] - level.starts[d];
+                const std::size_t before = places(s - 1, c).second - begin_place;
                 const std::size_t until = c + 1 == last ? begin + bytes : begin + bytes / element * before / ranks * element;
                 if (until == at) continue;
                 const int owner = below.segments[c][next[c - first]].owner;
@@ -137,8 +137,8 @@ void Shares::share_out(std::size_t s) {
             }
         }
         if (last - first == 1)
-            for (std::size_t p = level.starts[d]; p < level.starts[d + 1]; ++p) {
-                const auto r = static_cast<std::size_t>(order_[p]);
+            for (std::size_t p = begin_place; p < end_place; ++p) {
+                const auto r = static_cast<std::size_t>(rank_at(p));
                 level.since[r] = below.since[r];
             }
     }
@@ -194,8 +194,8 @@ std::vector<Shares::Move> Shares::moves(std::size_t s, std::size_t d, bool up, b
 }
 
 void Shares::meet(std::size_t s, bool up, bool reduces) {
-    std::vector<bool> offers(order_.size(), false);
-    for (std::size_t d = 0; d + 1 < levels_[s + 1].starts.size(); ++d) {
+    std::vector<bool> offers(offers_.size(), false);
+    for (std::size_t d = 0; d < domains(s + 1); ++d) {
         const auto [first, last] = inside(s, d);
         const bool own = is_around(s + 1, d, problem_.rank), puts = last - first <= (reduces ? few_up : few_down);
         if (last - first == 1 || (puts && !own)) continue;

@@ -18,7 +18,28 @@
 
 namespace fanlight {
 
-class Shares {
+// The domains of each level, from the ranks alone to all of them in one.
+class Division {
+public:
+    explicit Division(const Problem&);
+
+    std::size_t levels() const { return starts_.size(); }
+    std::size_t domains(std::size_t level) const { return starts_[level].size() - 1; }
+    // The places of a domain's ranks: [first, second).
+    std::pair<std::size_t, std::size_t> places(std::size_t level, std::size_t d) const { return {starts_[level][d], starts_[level][d + 1]}; }
+    // The domains of a level that meet in domain d of the next: [first, second).
+    std::pair<std::size_t, std::size_t> inside(std::size_t level, std::size_t d) const;
+    bool is_around(std::size_t level, std::size_t d, int rank) const;
+    int rank_at(std::size_t place) const { return order_[place]; }
+    std::size_t place(int rank) const { return place_[static_cast<std::size_t>(rank)]; }
+
+private:
+    std::vector<int> order_;                        // the ranks by their places
+    std::vector<std::size_t> place_;                // and back
+    std::vector<std::vector<std::size_t>> starts_;  // of each level's domains, among the places; last, how many places
+};
+
+class Shares : private Division {
 public:
     explicit Shares(const Problem&);
 
@@ -37,7 +58,6 @@ private:
         std::size_t packed;  // where it lies if all of its owner's lie side by side
     };
     struct Level {
-        std::vector<std::size_t> starts;             // of the domains, among the places; behind the last, their number
         std::vector<std::vector<Segment>> segments;  // of each domain, side by side
         std::vector<std::size_t> held;               // by each rank
         std::vector<bool> in_one;                    // whether each rank's segments touch, here and in all levels below
@@ -54,10 +74,7 @@ private:
     using Visit = std::function<void(const Segment&, const std::vector<const Segment*>& parts)>;
 
     void share_out(std::size_t level);
-    // The domains of a level that meet in domain d of the next: [first, second).
-    std::pair<std::size_t, std::size_t> inside(std::size_t level, std::size_t d) const;
     void visit(std::size_t level, std::size_t d, const Visit&) const;
-    bool is_around(std::size_t level, std::size_t domain, int rank) const;
 
     // Where a rank has bytes of its segment: a sum that is not complete; what is.
     Address partial(std::size_t level, const Segment&, std::size_t offset) const;
@@ -68,11 +85,9 @@ private:
 
     const Problem& problem_;
     Builder b_;
-    std::vector<int> order_;             // the ranks by their places
-    std::vector<std::size_t> place_;     // and back
     std::vector<Level> levels_;
     std::vector<Address> partial_, complete_, slots_;  // of each level
-    std::vector<int> offers_;            // that each rank has made
+    std::vector<int> offers_;  // that each rank has made
 };
 
 }  // namespace fanlight

@@ -2,83 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <string>
 
 #include "algorithms/registry.h"
+#include "formulas.h"
 #include "schedule/all_ranks.h"
 #include "schedule/count.h"
 
 namespace fanlight {
 namespace {
 
-using N = std::size_t;
-
-// P ranks: log2 P, rounded down and up; how many are beyond the largest power of two.
-N floor2(N p) { return static_cast<N>(std::bit_width(p)) - 1; }
-N ceil2(N p) { return static_cast<N>(std::bit_width(p - 1)); }
-N power(N p) { return std::bit_floor(p); }
-N beyond(N p) { return p - power(p); }
-N folding(N p) { return beyond(p) > 0 ? 2 : 0; }  // rounds of the fold
-// The longest way from rank to rank through the fold and the exchanges: from a folded rank to one
-// that differs from its partner in all digits, or to another folded one.
-N folded_depth(N p) {
-    return beyond(p) == 0 ? floor2(p) : std::max(floor2(p) + 1, ceil2(beyond(p)) + 2);
-}
-// Of ranks 0 .. P - 1: the ones in their binary digits; the sum of all subtrees below a binomial
-// tree's root, since a rank lies in as many of them as it has ones.
-N ones(N p) {
-    N sum = 0;
-    for (N r = 0; r < p; ++r) sum += static_cast<N>(std::popcount(r));
-    return sum;
-}
-// The height of a tree of degree k: the most digits to base k that are not zero.
-N height(N k, N p) {
-    if (k == 1) return p - 1;
-    N highest = 0;
-    for (N r = 0; r < p; ++r) {
-        N digits = 0;
-        for (N rest = r; rest > 0; rest /= k) digits += rest % k != 0;
-        highest = std::max(highest, digits);
-    }
-    return highest;
-}
-// P - d over d = 1, 2, 4 ... below P.
-N doubling(N p) {
-    N sum = 0;
-    for (N d = 1; d < p; d *= 2) sum += p - d;
-    return sum;
-}
-// The same over 1, 2, and without rank 0 over 3, 6, 12 ...
-N doubling_123(N p) {
-    N sum = p - 1 + (p > 2 ? p - 2 : 0);
-    for (N d = 3; d < p - 1; d *= 2) sum += p - 1 - d;
-    return sum;
-}
-// To the base of 4: over the places of P - 1 the digits that ranks have there, but for 0; over all ranks their digits that are not 0.
-N rounds_of_4(N p) {
-    N n = 0;
-    for (N d = 1; d < p; d *= 4) ++n;
-    return n;
-}
-N digits_4(N p) {
-    N sum = 0;
-    for (N d = 1; d < p; d *= 4) sum += std::min(N{3}, (p - 1) / d);
-    return sum;
-}
-N ones_4(N p) {
-    N sum = 0;
-    for (N r = 0; r < p; ++r)
-        for (N rest = r; rest > 0; rest /= 4) sum += rest % 4 != 0;
-    return sum;
-}
-N all_pairs(N p) { return p * (p - 1); }
-N both_sides(N p) { return p > 1 ? 2 * p : 0; }
-N others(N p) { return p - 1; }
-N one(N p) { return p > 1; }
-N two(N p) { return p > 1 ? 2 : 0; }
-N unit(N) { return 1; }
+using namespace formulas;
 
 // Messages and signals, bytes, in blocks or in P-th parts of a vector, the longest chain of
 // messages, the most rounds of a rank: where a closed formula is worth having.
@@ -133,6 +68,9 @@ const std::multimap<std::string, Formula> formulas{
     {"barrier pairwise-exchange", {[](N p) { return power(p) * floor2(p) + 2 * beyond(p); }, nothing,
                                    folded_depth,
                                    [](N p) { return floor2(p) + folding(p); }}},
+    {"barrier radices", {all_pairs, nothing, one, nullptr, {.degree = 64}}},
+    {"barrier radices", {nullptr, nothing, ceil2, ceil2, {.degree = 2}}},
+    {"barrier radices", {[](N p) { const N a = larger(p), b = p / 2; return p == 1 ? 0 : a * (a - 1) + (b ? b * (b - 1) : 0) + p; }, nothing, nullptr, nullptr, {}, "2x*"}},
     {"barrier tree", {[](N p) { return 2 * (p - 1); }, nothing, [](N p) { return 2 * height(3, p); },
                       [](N p) { return p == 1 ? 0 : height(3, p) > 1 ? 3 : N{2}; }}},
     {"barrier tree", {[](N p) { return 2 * (p - 1); }, nothing, two, two, {.degree = 64}}},

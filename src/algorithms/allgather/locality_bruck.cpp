@@ -53,8 +53,9 @@ Schedule locality_bruck(const Problem& problem) {
     }
     b.next_round();
 
-    std::vector<int> offers(static_cast<std::size_t>(lanes), 1);  // that each lane's rank has made
-    for (int held = 1; held < count; held *= lanes + 1) {
+    // A rank that fetches in a step has done so in all before: its offers are those of the steps.
+    int offer = 1;
+    for (int held = 1; held < count; held *= lanes + 1, ++offer) {
         const auto distance = [&](int lane) { return (lane + 1) * held; };
         const auto fetched = [&](int lane) { return std::min(held, count - distance(lane)); };
         const auto place = [&](int of, int lane) { return packed + length(of, distance(lane)); };
@@ -67,10 +68,8 @@ Schedule locality_bruck(const Problem& problem) {
             if (!readers.empty()) b.offer(place(domain, local), length(from, fetched(local)), readers);
         }
         for (int lane = 0; lane < lanes && distance(lane) < count; ++lane) {
-            int& offer = offers[static_cast<std::size_t>(lane)];
-            if (lane != local)
-                b.get(members[static_cast<std::size_t>(lane)], offer, place(domain, lane), place(domain, lane), length(domain + distance(lane), fetched(lane)));
-            ++offer;
+            if (lane == local) continue;
+            b.get(members[static_cast<std::size_t>(lane)], offer, place(domain, lane), place(domain, lane), length(domain + distance(lane), fetched(lane)));
         }
         b.next_round();
     }

@@ -1,0 +1,35 @@
+// Level by level the domains of a domain meet (shares.h): each rank hears from one rank of each of the others that all
+// ranks there have come; so in the end it has heard of all, and nothing need come back.
+//
+//     5 ranks, 01 | 234:  0 and 1, and 2, 3 and 4 tell each other;  then 2 and 4 hear from 0, 3 from 1, 0 from 2, 1 from 3
+//
+// Cost: a in each level, for m domains to m - 1 ranks or, where they differ in size, some more.
+// Source: Jocksch et al. 2026 (hardware radices); Hoefler et al. 2006 (n-way dissemination).  Any number of ranks and domains
+// of any sizes; at most Parameters::degree meet.
+#include "algorithms/shares.h"
+
+namespace fanlight::barrier_algorithms {
+
+Schedule radices(const Problem& problem) {
+    Builder b(problem);
+    const Division division(problem);
+    for (std::size_t s = 0; s + 1 < division.levels(); ++s) {
+        std::size_t d = 0;
+        while (!division.is_around(s + 1, d, problem.rank)) ++d;
+        const auto [begin, end] = division.inside(s, d);
+        std::size_t own = begin;
+        while (!division.is_around(s, own, problem.rank)) ++own;
+        const auto [first, last] = division.places(s, own);
+        const std::size_t here = division.place(problem.rank) - first;
+        for (std::size_t c = begin; c < end; ++c) {
+            if (c == own) continue;
+            const auto [there, behind] = division.places(s, c);
+            for (std::size_t i = here; i < behind - there; i += last - first) b.put(division.rank_at(there + i), input(), output(), 0);
+            b.arrive(division.rank_at(there + here % (behind - there)), output(), 0);
+        }
+        b.next_round();
+    }
+    return b.finish();
+}
+
+}  // namespace fanlight::barrier_algorithms

@@ -1,0 +1,77 @@
+// What the formulas of algorithms' costs are made of.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace fanlight::formulas {
+
+using N = std::size_t;
+
+// P ranks: log2 P, rounded down and up; how many are beyond the largest power of two.
+inline N floor2(N p) { return static_cast<N>(std::bit_width(p)) - 1; }
+inline N ceil2(N p) { return static_cast<N>(std::bit_width(p - 1)); }
+inline N power(N p) { return std::bit_floor(p); }
+inline N beyond(N p) { return p - power(p); }
+inline N folding(N p) { return beyond(p) > 0 ? 2 : 0; }  // rounds of the fold
+// The longest way from rank to rank through the fold and the exchanges: from a folded rank to one
+// that differs from its partner in all digits, or to another folded one.
+inline N folded_depth(N p) {
+    return beyond(p) == 0 ? floor2(p) : std::max(floor2(p) + 1, ceil2(beyond(p)) + 2);
+}
+// Of ranks 0 .. P - 1: the ones in their binary digits; the sum of all subtrees below a binomial
+// tree's root, since a rank lies in as many of them as it has ones.
+inline N ones(N p) {
+    N sum = 0;
+    for (N r = 0; r < p; ++r) sum += static_cast<N>(std::popcount(r));
+    return sum;
+}
+// The height of a tree of degree k: the most digits to base k that are not zero.
+inline N height(N k, N p) {
+    if (k == 1) return p - 1;
+    N highest = 0;
+    for (N r = 0; r < p; ++r) {
+        N digits = 0;
+        for (N rest = r; rest > 0; rest /= k) digits += rest % k != 0;
+        highest = std::max(highest, digits);
+    }
+    return highest;
+}
+// P - d over d = 1, 2, 4 ... below P.
+inline N doubling(N p) {
+    N sum = 0;
+    for (N d = 1; d < p; d *= 2) sum += p - d;
+    return sum;
+}
+// The same over 1, 2, and without rank 0 over 3, 6, 12 ...
+inline N doubling_123(N p) {
+    N sum = p - 1 + (p > 2 ? p - 2 : 0);
+    for (N d = 3; d < p - 1; d *= 2) sum += p - 1 - d;
+    return sum;
+}
+// To the base of 4: over the places of P - 1 the digits that ranks have there, but for 0; over all ranks their digits that are not 0.
+inline N rounds_of_4(N p) {
+    N n = 0;
+    for (N d = 1; d < p; d *= 4) ++n;
+    return n;
+}
+inline N digits_4(N p) {
+    N sum = 0;
+    for (N d = 1; d < p; d *= 4) sum += std::min(N{3}, (p - 1) / d);
+    return sum;
+}
+inline N ones_4(N p) {
+    N sum = 0;
+    for (N r = 0; r < p; ++r)
+        for (N rest = r; rest > 0; rest /= 4) sum += rest % 4 != 0;
+    return sum;
+}
+inline N all_pairs(N p) { return p * (p - 1); }
+inline N both_sides(N p) { return p > 1 ? 2 * p : 0; }
+inline N others(N p) { return p - 1; }
+inline N one(N p) { return p > 1; }
+inline N two(N p) { return p > 1 ? 2 : 0; }
+inline N unit(N) { return 1; }
+
+}  // namespace fanlight::formulas
