@@ -14,6 +14,7 @@ from rich.console import Console
 from . import __version__
 from .bench import bench
 from .errors import FanlightError
+from .simulation import simulate
 
 app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False,
@@ -310,6 +311,7 @@ def _options(version: bool = typer.Option(False, "--version", callback=_version,
 
 
 app.command()(bench)
+app.command()(simulate)
 
 
 def main():
