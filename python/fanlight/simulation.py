@@ -92,9 +92,20 @@ class Question:
         return self.core.simulate(algorithm.name, self.problem(size, topology, **parameters), self.machine, self.nodes,
                                   spans=spans, **self.transfer)
 
-    def best(self, size: int, name: str = ""):
-        """(seconds, way) of the best one."""
-        return min(((self.ask(w, size)["seconds"], w) for w in self.ways(name)), key=lambda x: x[0])
+
+def opinion(machine: str, operation: str, size: int, ranks: int, nodes: int, chosen: dict) -> list[tuple[str, str]]:
+    """What the model says of a rule's choice, for `fanlight explain`."""
+    m = machine_named(machine)
+    try:
+        question = Question(operation, ranks, m, nodes)
+    except FanlightError as e:
+        return [("by the model", f"nothing: {e.problem}")]
+    times = sorted(((question.ask(w, size)["seconds"], w) for w in question.ways()), key=lambda x: x[0])
+    describe = lambda x: f"{x[1][0].name}{' ' + x[1][3] if x[1][3] else ''}, {format_seconds(x[0])}"  # noqa: E731
+    rows = [("by the model", f"on {m.name} the best is {describe(times[0])}")] if times else []
+    if its := [x for x in times if x[1][0].name == chosen["algorithm"]]:
+        rows.append(("", f"the chosen one: {describe(its[0])}"))
+    return rows
 
 
 def compare(question: Question, sizes: list[int], name: str, progress) -> list[dict]:
@@ -173,6 +184,8 @@ def simulate(
                                                                     "FILE.json for chrome://tracing or Perfetto."),
     plot_file: Optional[Path] = typer.Option(None, "--plot", help="A picture of the table."),
     as_json: bool = typer.Option(False, "--json", help="Print all times as JSON."),
+    against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here as well, each algorithm forced under this "
+                                         "MPI (mpich, openmpi, impi), and compare: for `--machine this`, flat algorithms."),
 ):
     """What the algorithms of an operation would take on a machine that need not be here."""
     from . import _core, cli, timelines
@@ -193,7 +206,11 @@ def simulate(
         results = compare(question, wanted, algorithm, progress)
     if not results:
         raise FanlightError(f"no algorithm that can serve {title}")
-    if as_json:
+    if against_measured:
+        from . import measured
+
+        measured.compare(results, operation, ranks, against_measured, console)
+    elif as_json:
         json.dump({"operation": operation, "ranks": ranks, "nodes": nodes, "machine": question.machine.name, "results": results}, sys.stdout, indent=1)
         print()
     else:

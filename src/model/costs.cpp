@@ -62,7 +62,11 @@ void Costs::from_memory(int rank, double bytes) {
 
 std::span<const Flows::Use> Costs::bytes(int rank, double own, int peer, double theirs) {
     uses_.clear();
-    for (std::size_t k = 1; k < machine_.levels.size(); ++k) use(k, rank, all, own + theirs);
+    for (std::size_t k = 1; k < machine_.levels.size(); ++k) {
+        // A core has no time for anything else while the system copies.
+        const bool slow = k == machine_.cores() && by_system_call(theirs);
+        use(k, rank, all, slow ? (own - std::min(own, theirs)) + theirs * machine_.levels[k].bandwidth / machine_.copied : own + theirs);
+    }
     from_memory(rank, own);
     if (peer < 0) return uses_;
     from_memory(peer, theirs);

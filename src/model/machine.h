@@ -4,6 +4,8 @@
 //     # What it is, and where its numbers come from.
 //     ranks  step=20ns reader=12ns gather=4          what a step costs; each further reader of one line;
 //                                                    how many lines a core can have on the way at one time
+//            call=0.5us copied=10G                   where bytes that are copied once are so by a system call: what that
+//                                                    takes, and bytes per second; not given: a peer's memory is mapped
 //     node     *  latency=1.5us overhead=0.3us link=12G eager=8K
 //     socket   2  hop=267ns link=70G
 //     numa     4  hop=135ns away=271ns memory=40G
@@ -42,7 +44,7 @@ struct Machine {
     };
     std::string name, about;
     std::vector<Level> levels;  // levels[0]: nodes; the last: cores
-    double step = 0, reader = 0;
+    double step = 0, reader = 0, call = 0, copied = 0;
     double gather = 1;
 
     // Throws std::invalid_argument that names the line and what is wrong.

@@ -153,7 +153,7 @@ private:
         me.own = own;
         me.peer = peer;
         me.theirs = theirs;
-        later(begin + (short_ones ? costs_.alone(own + theirs) : 0), static_cast<std::uint64_t>(r));
+        later(begin + costs_.call(theirs) + (short_ones ? costs_.alone(own + theirs) : 0), static_cast<std::uint64_t>(r));
     }
 
     void enter(int r, double now) {

@@ -132,6 +132,9 @@ TEST(simulate, staged_bytes_are_copied_twice) {
     EXPECT_NEAR(seconds(s, m, {.inlined = 0, .copied_once = 1 << 20, .own_pages = false, .asks_ahead = false}), root + 4000 + 200 + 4000, 1e-6);
     // Written straight into place, when the place has been told (a hop), and told (a hop).
     EXPECT_NEAR(seconds(s, m, in_place), root + 200 + 4000 + 100, 1e-6);
+    // By a system call of 500, at a quarter of a byte.
+    const Machine slow = machine("", "core 4 hop=100 bandwidth=2", "step=0 call=500 copied=0.25");
+    EXPECT_NEAR(seconds(s, slow, in_place), root + 200 + 500 + 16000 + 100, 1e-6);
 }
 
 TEST(simulate, between_nodes) {

@@ -56,3 +56,44 @@ def test_a_machine_of_ones_own(fanlight, tmp_path):
                                              (("--machine", "rome2x64", "--algorithm", "quickest"), "quickest")])
 def test_refusals(fanlight, arguments, said):
     assert said in fanlight("simulate", "bcast", "-n", 4, *arguments, code=2).stderr
+
+
+def limits():
+    moves = [(1024, 0.1), (65536, 4.0), (1 << 20, 80.0)]
+    return ([{"type": "limit", "limit": "round_trip", "time": {"median": 0.2}}]
+            + [{"type": "limit", "limit": name, "size": size, "time": {"median": factor * time + call}}
+               for name, factor, call in (("copy_both", 1, 0), ("shared_copy", 2, 0), ("single_copy_both", 2, 0.5)) for size, time in moves])
+
+
+def test_this_machine_is_written_from_the_limits(clean):
+    from fanlight import this_machine
+
+    written = this_machine.text(limits(), [0, 1])
+    machine = package.Machine("this", written)
+    assert "hop=100ns" in written and "bandwidth=32.8G" in written and "link=8.19G" in written and "call=" in written
+    assert machine.cores >= 1
+    with pytest.raises(ValueError):
+        this_machine.text(limits()[:1], [0, 1])
+
+
+def test_this_machine_is_found(fanlight, clean, tmp_path):
+    clean.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert "bench --limits" in fanlight("simulate", "barrier", "-n", 2, code=2).stderr
+    (tmp_path / "fanlight").mkdir()
+    (tmp_path / "fanlight" / "this.txt").write_text("node *\ncore 4 hop=100ns bandwidth=10G\n")
+    assert "this" in fanlight("simulate", "barrier", "-n", 2).stdout
+
+
+def test_rank_correlation():
+    from fanlight.measured import rank_correlation
+
+    assert rank_correlation([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
+    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert rank_correlation([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(0.948683)
+
+
+def test_explain_says_what_the_model_says(fanlight):
+    said = fanlight("explain", "allreduce", "64K", "-n", 128, "--machine", "rome2x64").stdout
+    assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: reduce-scatter-allgather" in said
+    assert "by the model" not in fanlight("explain", "allreduce", "64K", "-n", 128).stdout
+    assert "nothing" in fanlight("explain", "allreduce", "64K", "-n", 129, "--machine", "rome2x64").stdout
