@@ -10,8 +10,8 @@
 #include "algorithms/level_names.h"
 #include "algorithms/registry.h"
 #include "config/config.h"
+#include "model/simulate.h"
 #include "schedule/all_ranks.h"
-#include "schedule/cost.h"
 #include "schedule/count.h"
 #include "schedule/describe.h"
 #include "schedule/draw.h"
@@ -265,8 +265,43 @@ NB_MODULE(_core, m) {
         return d;
     }, "algorithm"_a, "problem"_a, "Messages, bytes and rounds, over all ranks, and between the domains of each level of the topology");
     m.def("cost", [](std::string_view algorithm, const Problem& p) {
-        return cost(schedules_of_all(named_for(algorithm, p).schedule, p), {}, p.topology).seconds;
+        const Machine machine = machine_named("generic");
+        const Placement places = p.topology.levels() > 0 ? Placement(machine, p.topology.level(0)) : Placement(machine, p.size);
+        return simulate(schedules_of_all(named_for(algorithm, p).schedule, p), machine, places).seconds;
     }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
+    m.def("machines", &machines, "The machines that come with Fanlight: name and text");
+    nb::class_<Machine>(m, "Machine", "As the cost model sees it")
+        .def("__init__", [](Machine* self, std::string_view name, std::string_view text) {
+                 new (self) Machine(text.empty() ? machine_named(name) : Machine::from(name, text));
+             }, "name"_a, "text"_a = "")
+        .def_ro("name", &Machine::name)
+        .def_ro("about", &Machine::about)
+        .def_prop_ro("cores", &Machine::cores_of_node, "of a node; 0: any number")
+        .def("topologies", [](const Machine& machine, int ranks, int nodes) {
+                 std::vector<std::pair<std::string, std::string>> result;
+                 for (const Radices& r : topologies(machine, Placement(machine, ranks, nodes))) result.emplace_back(r.topology, r.radices);
+                 return result;
+             }, "ranks"_a, "nodes"_a = 0, "What algorithms by levels may be told of it: the text of a topology, and its radices");
+    m.def("simulate", [](std::string_view algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
+                         std::size_t copied_once, bool own_pages, bool asks_ahead, bool with_spans) {
+        const Algorithm& a = named_for(algorithm, p);
+        Simulation s;
+        {
+            nb::gil_scoped_release release;
+            s = simulate(schedules_of_all(a.schedule, p), machine, Placement(machine, p.size, nodes),
+                         {.inlined = inlined, .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, with_spans);
+        }
+        nb::dict d;
+        d["seconds"] = s.seconds;
+        d["finish"] = s.finish;
+        nb::list spans;
+        for (const Span& x : s.spans)
+            spans.append(nb::make_tuple(x.rank, x.round, kind_text(x.kind), x.peer, x.bytes, x.begin, x.ready, x.end));
+        d["spans"] = spans;
+        return d;
+    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = Transfer{}.inlined,
+       "copied_once"_a = Transfer{}.copied_once, "own_pages"_a = false, "asks_ahead"_a = false, "spans"_a = false,
+       "Seconds on a machine, in all and for each rank; spans: (rank, round, step, peer, bytes, begin, ready, end)");
     m.def("draw", [](std::string_view algorithm, const Problem& p, std::size_t block) {
         const Algorithm& a = named_for(algorithm, p);
         DrawOptions options;

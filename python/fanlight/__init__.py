@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 _core_names = frozenset({
     "Problem", "algorithms", "operations", "parameters", "settings", "schedule", "schedules", "verify", "count", "cost",
-    "draw", "choose", "built_in_rules", "usable_cores",
+    "draw", "machines", "Machine", "simulate", "choose", "built_in_rules", "usable_cores",
 })
 
 # What needs mpi4py, which is imported with the first of them.

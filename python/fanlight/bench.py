@@ -78,7 +78,7 @@ def bench(
                                            help="One argument for mpiexec; may be repeated."),
 ):
     """Compare Fanlight with the MPI libraries here, operation by operation."""
-    from . import bench_run
+    from . import bench_run, this_machine
 
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
@@ -120,6 +120,7 @@ def bench(
 
     if limits:
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
+        this_machine.write_down(record["limits"], messages)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
     elif persistent or overlap:

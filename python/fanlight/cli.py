@@ -14,6 +14,8 @@ from rich.console import Console
 from . import __version__
 from .bench import bench
 from .errors import FanlightError
+from . import simulation
+from .simulation import simulate
 
 app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False,
@@ -304,8 +306,10 @@ def explain(
     nodes: int = typer.Option(1, "--nodes", min=1, help="On how many nodes they are."),
     single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
+    machine: str = typer.Option("", "--machine", help="What the model says of it on this machine; default: of `this`, if bench --limits "
+                                                      "has written it."),
 ):
-    """Which algorithm is chosen here, and which rule says so."""
+    """Which algorithm is chosen here, which rule says so, and what the model says."""
     from .tables import table
     from .units import format_bytes, parse_bytes
 
@@ -331,6 +335,9 @@ def explain(
     if c["algorithm"] != "native":
         a = core().algorithm(operation, c["algorithm"])
         t.add_row("its idea", a.description + (f" [{a.paper}]" if a.paper else ""))
+    if machine or simulation.this_machine().exists():
+        for row in simulation.opinion(machine or "this", operation, length, ranks, nodes, c):
+            t.add_row(*row)
     console.print(t)
 
 
@@ -352,6 +359,7 @@ def _options(version: bool = typer.Option(False, "--version", callback=_version,
 
 
 app.command()(bench)
+app.command()(simulate)
 
 
 def main():

@@ -8,12 +8,13 @@ from environments import environment_of
 
 
 @pytest.fixture
-def clean(monkeypatch):
+def clean(monkeypatch, tmp_path_factory):
     """No trace of an MPI or of settings in the environment."""
     for name in list(os.environ):
         if name.startswith("FANLIGHT") or name in ("MPI_LIB_NRN_PATH", "MPI4PY_LIBMPI", "LD_PRELOAD", "LD_LIBRARY_PATH"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     return monkeypatch
 
 

@@ -1,0 +1,81 @@
+"""The machine at hand for the cost model, from its limits as `fanlight bench --limits` measures them."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+from .bench_limits import Limits
+from .machine import processor
+from .simulation import this_machine
+
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _caches(cpu: int) -> dict[int, tuple[str, str]]:
+    """Of each level the CPUs that share it, and its size."""
+    found = {}
+    for index in sorted((_CPUS / f"cpu{cpu}" / "cache").glob("index*")):
+        if _read(index / "type") != "Instruction":
+            found[int(_read(index / "level") or 0)] = (_read(index / "shared_cpu_list"), _read(index / "size"))
+    return found
+
+
+def structure(cpus: list[int]) -> tuple[int, int, int, str, str]:
+    """Sockets, L3s in one, cores in one of these, and the sizes of an L3 and of a core's own cache."""
+    caches = {c: _caches(c) for c in cpus}
+    packages = {c: _read(_CPUS / f"cpu{c}" / "topology" / "physical_package_id") for c in cpus}
+    l3 = {c: (packages[c], caches[c].get(3, ("", ""))[0]) for c in cpus}
+    of_package = Counter(package for package, _ in set(l3.values()))
+    sizes = caches[cpus[0]]
+    return (len(of_package), max(of_package.values()), max(Counter(l3.values()).values()),
+            sizes.get(3, ("", ""))[1], sizes.get(2, ("", ""))[1])
+
+
+def text(lines: list[dict], cpus: list[int]) -> str:
+    """Raises ValueError where the limits are not all there."""
+    limits = Limits(lines)
+    round_trip = limits.latency("round_trip")
+    if round_trip is None or not limits.sizes("copy_both") or not limits.sizes("shared_copy"):
+        raise ValueError("without the time of a cache line and of copies there is no machine to write down")
+    at = 65536  # in the caches, and long enough
+    copy = 2 * 1e-3 * at / limits.moving(at, "copy_both")
+    taken = 1e-3 * at / limits.moving(at, "shared_copy")
+    ranks = "step=20ns reader=12ns gather=4"
+    name = "single_copy_both" if limits.sizes("single_copy_both") else "single_copy"
+    if sizes := limits.sizes(name):
+        rate = 1e-3 * at / limits.moving(at, name)
+        call = max(0.0, limits.times[name, sizes[0]] - 1e-3 * sizes[0] / rate)
+        ranks += f" call={call * 1e3:.0f}ns copied={rate:.3g}G"
+    sockets, l3s, cores, l3_size, own_size = structure(cpus)
+    hop = f"hop={round_trip / 2 * 1e3:.0f}ns"
+    with_size = lambda size: f" size={size}" if size else ""  # noqa: E731
+    out = [f"# {processor()}, as `fanlight bench --limits` measured it between two of its cores.",
+           "# One hop stands for all; memory, links between sockets and the network are not measured; step, reader and gather are as of rome2x64.",
+           f"ranks   {ranks}", "node    *  latency=1.5us overhead=0.3us link=12G eager=8K"]
+    if sockets > 1:
+        out.append(f"socket  {sockets}  {hop}")
+    if l3s > 1 or l3_size:
+        out.append(f"l3      {l3s}  {hop}{with_size(l3_size)}")
+    out.append(f"core    {cores}  {hop} bandwidth={copy:.3g}G link={taken:.3g}G{with_size(own_size)}")
+    return "\n".join(out) + "\n"
+
+
+def write_down(lines: list[dict], messages):
+    """Where `--machine this` finds it."""
+    path = this_machine()
+    try:
+        contents = text(lines, sorted(os.sched_getaffinity(0)))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(contents)
+        messages.print(f"written: {path}, for --machine this", markup=False, highlight=False)
+    except (OSError, ValueError) as e:
+        messages.print(f"no machine for --machine this: {e}", markup=False, highlight=False)

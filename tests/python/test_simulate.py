@@ -1,0 +1,99 @@
+"""`fanlight simulate`."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import fanlight as package
+from fanlight import simulation
+
+
+def test_sizes():
+    assert simulation.parse_sizes("8..1K") == [8, 32, 128, 512]
+    assert simulation.parse_sizes("8,64K") == [8, 65536]
+    assert len(simulation.parse_sizes("8..8M")) == 11
+
+
+def test_every_algorithm_is_compared(fanlight, tmp_path):
+    said = fanlight("simulate", "allreduce", "-n", 16, "--machine", "rome2x64", "--sizes", "8,64K", "--plot", tmp_path / "x.png").stdout
+    assert all(a.name in said for a in package.algorithms("allreduce"))
+    assert "*" in said and "4·4" in said and "64K" in said
+    assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_json_has_all_radices(fanlight):
+    found = json.loads(fanlight("simulate", "bcast", "-n", 6, "--machine", "icx2x32", "--nodes", 2, "--sizes", "4K", "--json").stdout)
+    assert found["machine"] == "icx2x32"
+    assert {r["algorithm"] for r in found["results"]} >= {"binomial", "by-levels"}
+    assert all(0 < r["seconds"] < 1e-3 for r in found["results"])
+    assert any(r["radices"] == "3·2" for r in found["results"])
+
+
+def test_timeline(fanlight, tmp_path):
+    words = ("simulate", "allreduce", "-n", 8, "--machine", "rome2x64", "--sizes", "4K", "--algorithm", "binomial", "--timeline")
+    fanlight(*words, tmp_path / "x.svg")
+    picture = ElementTree.parse(tmp_path / "x.svg").getroot()
+    titles = [t.text for t in picture.iter() if t.tag.endswith("title")]
+    assert any(t.startswith("rank 7: get") or t.startswith("rank 7: arrive") for t in titles), titles[:5]
+    assert any(t.startswith("waits: rank 0") for t in titles)
+    fanlight(*words, tmp_path / "x.json")
+    events = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
+    assert {e["tid"] for e in events} == set(range(8)) and all(e["dur"] >= 0 for e in events)
+
+
+def test_a_machine_of_ones_own(fanlight, tmp_path):
+    mine = tmp_path / "mine.txt"
+    mine.write_text("node *\ncore 4 hop=100ns bandwidth=10G\n")
+    assert "mine" in fanlight("simulate", "barrier", "-n", 4, "--machine", mine).stdout
+    assert "more ranks" in fanlight("simulate", "barrier", "-n", 5, "--nodes", 1, "--machine", mine, code=2).stderr
+    mine.write_text("node *\ncore 4 hop=soon bandwidth=10G\n")
+    assert "hop=soon" in fanlight("simulate", "barrier", "-n", 4, "--machine", mine, code=2).stderr
+
+
+@pytest.mark.parametrize("arguments, said", [(("--machine", "vax"), "rome2x64"), (("--machine", "rome2x64", "--root", "4"), "--root"),
+                                             (("--machine", "rome2x64", "--sizes", "8..4"), "range"),
+                                             (("--machine", "rome2x64", "--algorithm", "quickest"), "quickest")])
+def test_refusals(fanlight, arguments, said):
+    assert said in fanlight("simulate", "bcast", "-n", 4, *arguments, code=2).stderr
+
+
+def limits():
+    moves = [(1024, 0.1), (65536, 4.0), (1 << 20, 80.0)]
+    return ([{"type": "limit", "limit": "round_trip", "time": {"median": 0.2}}]
+            + [{"type": "limit", "limit": name, "size": size, "time": {"median": factor * time + call}}
+               for name, factor, call in (("copy_both", 1, 0), ("shared_copy", 2, 0), ("single_copy_both", 2, 0.5)) for size, time in moves])
+
+
+def test_this_machine_is_written_from_the_limits(clean):
+    from fanlight import this_machine
+
+    written = this_machine.text(limits(), [0, 1])
+    machine = package.Machine("this", written)
+    assert "hop=100ns" in written and "bandwidth=32.8G" in written and "link=8.19G" in written and "call=" in written
+    assert machine.cores >= 1
+    with pytest.raises(ValueError):
+        this_machine.text(limits()[:1], [0, 1])
+
+
+def test_this_machine_is_found(fanlight, clean, tmp_path):
+    clean.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert "bench --limits" in fanlight("simulate", "barrier", "-n", 2, code=2).stderr
+    (tmp_path / "fanlight").mkdir()
+    (tmp_path / "fanlight" / "this.txt").write_text("node *\ncore 4 hop=100ns bandwidth=10G\n")
+    assert "this" in fanlight("simulate", "barrier", "-n", 2).stdout
+
+
+def test_rank_correlation():
+    from fanlight.measured import rank_correlation
+
+    assert rank_correlation([1, 2, 3], [10, 20, 30]) == pytest.approx(1)
+    assert rank_correlation([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
+    assert rank_correlation([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(0.948683)
+
+
+def test_explain_says_what_the_model_says(fanlight):
+    said = fanlight("explain", "allreduce", "64K", "-n", 128, "--machine", "rome2x64").stdout
+    assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: reduce-scatter-allgather" in said
+    assert "by the model" not in fanlight("explain", "allreduce", "64K", "-n", 128).stdout
+    assert "nothing" in fanlight("explain", "allreduce", "64K", "-n", 129, "--machine", "rome2x64").stdout
