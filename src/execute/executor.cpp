@@ -40,7 +40,7 @@ void Executor::meet() {
         watched.push_back(known ? pids_[static_cast<std::size_t>(r)] : 0);
     }
     waiter.watch(watched, rank_);
-    waiter.share_cores(&lanes_.member(0).core, sizeof(SharedLanes::Member));
+    waiter.share_cores(&lanes_.member(0).core, lanes_.part_bytes());
 }
 
 std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) const {

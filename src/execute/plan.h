@@ -72,6 +72,7 @@ struct BoundSchedule {
 };
 
 struct BindOptions {
+    std::size_t inlined = 112;  // messages of so many bytes are in their cell
     bool single_copy = false;
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
@@ -87,7 +88,6 @@ struct BindOptions {
 struct Needs {
     std::size_t staged = 0;     // bytes, of this rank
     std::size_t longest = 0;    // message that is staged
-    std::size_t long_puts = 0;  // to this rank from one other in one round
     std::size_t scratch = 0;    // bytes, of this rank
     int offers = 0;             // of this rank, to others near it
 };

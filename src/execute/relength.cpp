@@ -88,7 +88,7 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
         if (!sends) s.to = in.offset;
         s.name = message_name(s.message, plan.called);
         if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
-        s.place = bytes <= Cell::payload_bytes ? Place::inlined : Place::staged;
+        s.place = bytes <= lanes_.payload_bytes() ? Place::inlined : Place::staged;
         if (!sends || s.place != Place::staged) continue;
         s.staging = schedule.stages_at_reader ? 0 : staged;
         staged += (bytes + 63) / 64 * 64;

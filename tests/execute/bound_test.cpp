@@ -110,11 +110,11 @@ TEST_P(Bound, TheCatalogue) {
 }
 
 TEST_P(Bound, ManyLevels) {
-    for_each_algorithm({16, 32}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+    for_each_algorithm({16, 32, 36}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
         if (!algorithm.levels) return;
-        for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2"})
+        for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2", "3x3x4"})
             for (Problem problem : problems(algorithm, size, {3, 2500})) {
-                if (problem.root > 1 || Topology::places(levels) != size) continue;
+                if (problem.root > (size > 32 ? 0 : 1) || Topology::places(levels) != size) continue;
                 problem.topology = Topology::from(levels, size);
                 // Also long blocks among short ones, which go other ways.
                 for (const bool mixed : {false, true}) {
