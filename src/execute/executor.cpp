@@ -43,6 +43,11 @@ void Executor::meet() {
     waiter.share_cores(&lanes_.member(0).core, lanes_.part_bytes());
 }
 
+void Executor::load_flags(const BoundStep* gather, const std::byte* lane) {
+    for (const BoundStep* s = gather + 1; s <= gather + gather->message; ++s)
+        if (s->kind == BoundKind::arrive || s->kind == BoundKind::get) __builtin_prefetch(lane + s->cell);
+}
+
 std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) const {
     const std::size_t offset = there & ((std::uint64_t{1} << Frame::buffer_bits) - 1), p = static_cast<std::size_t>(peer);
     switch (static_cast<Buffer>((there >> Frame::buffer_bits) - 1)) {

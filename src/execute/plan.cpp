@@ -294,6 +294,34 @@ private:
     std::vector<std::pair<std::size_t, const Step*>> wave_;  // its steps, and when they begin
 };
 
+// Where a rank waits for many in a row, their flags are on their way together, some at a time.  Not for few: that
+// costs more than it saves.
+void gather_flags(BoundSchedule& bound) {
+    constexpr std::size_t many = 16;
+    const auto waits = [](const BoundStep& s) { return s.kind == BoundKind::arrive || s.kind == BoundKind::get; };
+    const auto goes_on = [&](const BoundStep& s) { return waits(s) || s.kind == BoundKind::copy || s.kind == BoundKind::combine; };
+    const std::vector<BoundStep>& all = bound.steps;
+    if (static_cast<std::size_t>(std::ranges::count_if(all, waits)) < many) return;
+    std::vector<BoundStep> steps;
+    for (auto at = all.begin(); at != all.end();) {
+        const auto end = goes_on(*at) ? std::find_if_not(at, all.end(), goes_on) : at + 1;
+        const bool gathers = static_cast<std::size_t>(std::count_if(at, end, waits)) >= many;
+        while (at != end) {
+            auto next = gathers ? at : end;
+            for (std::size_t n = 0; next != end && n < many; ++next) n += waits(*next);
+            if (gathers) {
+                BoundStep& gather = steps.emplace_back();
+                gather.kind = BoundKind::gather;
+                gather.peer = -1;
+                gather.message = static_cast<std::uint32_t>(next - at);
+            }
+            steps.insert(steps.end(), at, next);
+            at = next;
+        }
+    }
+    bound.steps = std::move(steps);
+}
+
 void find_told(BoundSchedule& bound) {
     bound.told = 0;
     bool waits = false, late = false;
@@ -354,6 +382,7 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
     }
     bound.element = element;
+    gather_flags(bound);
     find_told(bound);
 }
 

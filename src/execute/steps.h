@@ -241,6 +241,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
             case BoundKind::end_round:
                 if (!wait(-1, [&] { return frame.remote->round_over(s.message); })) return false;
                 break;
+            case BoundKind::gather: load_flags(&s, lane); break;
             case BoundKind::end:
                 if (!wait(-1, [&] { return frame.remote->operation_over(s.message); })) return false;
                 break;
