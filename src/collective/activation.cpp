@@ -56,6 +56,11 @@ void say_once(const std::string& message) {
     if (!said.exchange(true)) say(message);
 }
 
+void say_no_memory(std::size_t bytes, Segment::Place place, const std::error_code& error) {
+    say_once("no " + megabytes(bytes) + " of shared memory (" + error.message() + "): the MPI library's own collectives are used" +
+             (place == Segment::Place::dev_shm ? " (in /dev/shm; containers: --shm-size)" : ""));
+}
+
 Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& offer) {
     if (!budget::take(bytes)) {
         offer.reason = static_cast<std::int64_t>(Reason::budget);
@@ -64,12 +69,11 @@ Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& o
         return {};
     }
     std::error_code error;
-    Segment segment = Segment::create(bytes, error, Segment::Pages::ordinary, place);
+    Segment segment = Segment::create(bytes, error, Segment::Pages::parts, place);
     if (!segment || segment.name().size() >= sizeof offer.segment) {
         budget::give_back(bytes);
         offer.reason = static_cast<std::int64_t>(Reason::no_shared_memory);
-        say_once("no " + megabytes(bytes) + " of shared memory (" + error.message() + "): the MPI library's own collectives are used" +
-                 (place == Segment::Place::dev_shm ? " (in /dev/shm; containers: --shm-size)" : ""));
+        say_no_memory(bytes, place, error);
         return {};
     }
     std::strcpy(offer.segment, segment.name().c_str());
@@ -181,9 +185,12 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
         return m;
     }
 
-    // 2. The others open it: whoever can is on the same node.  All tell how it went.
+    // 2. The others open it: whoever can is on the same node.  Each reserves its own part.  All tell how it went.
     bool by_name = false;
+    std::error_code error;
     if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
+    const std::size_t part = SharedLanes(nullptr, size, room).part_bytes();
+    if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
 
     if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
         m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size, room), rank);
@@ -205,6 +212,8 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
         (p.by_name ? m.by_name : others) |= p.reason != 0;
     }
     m.by_name &= !others;
+    const auto refused = std::ranges::find(m.all, static_cast<std::uint64_t>(Reason::no_shared_memory), &Presence::reason);
+    if (error && refused == m.all.begin() + rank) say_no_memory(bytes, place, error);
     if (m.reason != Reason::none && m.segment) budget::give_back(bytes);
     return m;
 }

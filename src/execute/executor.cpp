@@ -40,7 +40,12 @@ void Executor::meet() {
         watched.push_back(known ? pids_[static_cast<std::size_t>(r)] : 0);
     }
     waiter.watch(watched, rank_);
-    waiter.share_cores(&lanes_.member(0).core, sizeof(SharedLanes::Member));
+    waiter.share_cores(&lanes_.member(0).core, lanes_.part_bytes());
+}
+
+void Executor::load_flags(const BoundStep* gather, const std::byte* lane) {
+    for (const BoundStep* s = gather + 1; s <= gather + gather->message; ++s)
+        if (s->kind == BoundKind::arrive || s->kind == BoundKind::get) __builtin_prefetch(lane + s->cell);
 }
 
 std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) const {

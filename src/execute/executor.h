@@ -49,6 +49,8 @@ public:
 
 private:
     enum class Way { read, write };
+    // Of the steps that follow this one.
+    static void load_flags(const BoundStep* gather, const std::byte* lane);
     // Where this process reaches what the peer calls `there`, in a mapped buffer.
     std::byte* reached(const Frame&, int peer, std::uint64_t there) const;
     // `bytes` between `here` and the peer's `there`.

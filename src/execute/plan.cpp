@@ -157,19 +157,26 @@ private:
         b.name = message_name(b.message, called_);
     }
 
+    // As many as there is room for at first, and then one for each that arrives.
     void posts(std::span<const Step> round) {
-        Counter seen = arrives_, in_round;
+        if (!options_.single_copy) return;
+        Counter seen;
         for (const Step& s : round)
             if (s.kind == StepKind::arrive && !s.bit && near(s)) {
-                const std::size_t j = seen[s.peer]++;
-                if (place_of(s.bytes, options_) != Place::direct) continue;
-                if (++in_round[s.peer] > Channel::posts)
-                    throw std::logic_error("a round with more than " + std::to_string(Channel::posts) +
-                                           " long puts from one rank");
-                BoundStep& b = next(BoundKind::post, s);
-                number(b, j);
-                b.channel = lanes_.channel(local_rank_, b.peer);
+                const std::size_t j = arrives_[s.peer] + seen[s.peer]++;
+                if (place_of(s.bytes, options_) == Place::direct) unposted_.emplace_back(&s, j);
             }
+        post_what_has_room();
+    }
+    void post_what_has_room() {
+        std::erase_if(unposted_, [this](const auto& awaited) {
+            const auto& [step, j] = awaited;
+            if (j >= arrives_[step->peer] + lanes_.posts()) return false;
+            BoundStep& b = next(BoundKind::post, *step);
+            number(b, j);
+            b.channel = lanes_.channel(local_rank_, b.peer);
+            return true;
+        });
     }
 
     void offer(const Step& s) {
@@ -236,6 +243,7 @@ private:
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
                 b.channel = lanes_.channel(local_rank_, b.peer);
+                if (!unposted_.empty()) post_what_has_room();
                 break;
             }
             case StepKind::get: {
@@ -279,11 +287,40 @@ private:
     const std::size_t depth_;
     Counter puts_, arrives_, arrives_total_;
     std::vector<BoundStep> long_puts_;  // of the current round
+    std::vector<std::pair<const Step*, std::size_t>> unposted_;  // long ones that it awaits, and their numbers
     std::vector<BoundStep> combined_;   // what came from afar in it
     bool afar_ = false;                 // whether anything in it goes or comes there
     std::size_t received_ = 0, sent_ = 0;
     std::vector<std::pair<std::size_t, const Step*>> wave_;  // its steps, and when they begin
 };
+
+// Where a rank waits for many in a row, their flags are on their way together, some at a time.  Not for few: that
+// costs more than it saves.
+void gather_flags(BoundSchedule& bound) {
+    constexpr std::size_t many = 16;
+    const auto waits = [](const BoundStep& s) { return s.kind == BoundKind::arrive || s.kind == BoundKind::get; };
+    const auto goes_on = [&](const BoundStep& s) { return waits(s) || s.kind == BoundKind::copy || s.kind == BoundKind::combine; };
+    const std::vector<BoundStep>& all = bound.steps;
+    if (static_cast<std::size_t>(std::ranges::count_if(all, waits)) < many) return;
+    std::vector<BoundStep> steps;
+    for (auto at = all.begin(); at != all.end();) {
+        const auto end = goes_on(*at) ? std::find_if_not(at, all.end(), goes_on) : at + 1;
+        const bool gathers = static_cast<std::size_t>(std::count_if(at, end, waits)) >= many;
+        while (at != end) {
+            auto next = gathers ? at : end;
+            for (std::size_t n = 0; next != end && n < many; ++next) n += waits(*next);
+            if (gathers) {
+                BoundStep& gather = steps.emplace_back();
+                gather.kind = BoundKind::gather;
+                gather.peer = -1;
+                gather.message = static_cast<std::uint32_t>(next - at);
+            }
+            steps.insert(steps.end(), at, next);
+            at = next;
+        }
+    }
+    bound.steps = std::move(steps);
+}
 
 void find_told(BoundSchedule& bound) {
     bound.told = 0;
@@ -345,6 +382,7 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
     }
     bound.element = element;
+    gather_flags(bound);
     find_told(bound);
 }
 

@@ -31,6 +31,7 @@ enum class BoundKind : std::uint8_t {
     // To and from ranks that share no memory with this one (transport/remote.h): a round begins with what it
     // will receive, and ends when all is there and all that was put is over; in between is what is near.
     begin, receive, send, end_round, end,
+    gather,  // load the flags of the steps that follow, before any is waited for
 };
 
 struct BoundStep {
@@ -44,7 +45,7 @@ struct BoundStep {
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     std::int32_t peer;
-    std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`;
+    std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`; gather: how many steps;
                             // end_round, end: behind how many fences
     std::uint32_t name;     // of the message in the flag
     std::uint32_t first_reader, readers;
@@ -72,6 +73,7 @@ struct BoundSchedule {
 };
 
 struct BindOptions {
+    std::size_t inlined = 112;  // messages of so many bytes are in their cell
     bool single_copy = false;
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
@@ -87,7 +89,6 @@ struct BindOptions {
 struct Needs {
     std::size_t staged = 0;     // bytes, of this rank
     std::size_t longest = 0;    // message that is staged
-    std::size_t long_puts = 0;  // to this rank from one other in one round
     std::size_t scratch = 0;    // bytes, of this rank
     int offers = 0;             // of this rank, to others near it
 };

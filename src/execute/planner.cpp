@@ -44,12 +44,12 @@ std::size_t staging_bound(const Problem& p) {
 
 Needs bound_of(const Bounds& b, const BindOptions& options) {
     const std::size_t staged = b.written_below(options.single_copy ? options.single_copy_from : SIZE_MAX);
-    return {.staged = staged, .longest = staged, .long_puts = b.puts_in_round, .offers = b.offers};
+    return {.staged = staged, .longest = staged, .offers = b.offers};
 }
 
 // The greater of each.
 void raise(Needs& to, const Needs& other) {
-    to = {std::max(to.staged, other.staged), std::max(to.longest, other.longest), std::max(to.long_puts, other.long_puts),
+    to = {std::max(to.staged, other.staged), std::max(to.longest, other.longest),
           std::max(to.scratch, other.scratch), std::max(to.offers, other.offers)};
 }
 
@@ -57,11 +57,22 @@ void raise(Needs& to, const Needs& other) {
 
 Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedLanes::Room room, std::span<std::byte> scratch)
     : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), lanes_(base, size, room) {
+    options_.inlined = lanes_.payload_bytes();
     options_.single_copy = single_copy_;
     options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
 }
 
 static_assert(most_offers == SharedLanes::offers_per_operation);
+
+BindOptions Planner::options_for(const Reach& reach) const {
+    BindOptions options = options_;
+    options.reach = reach;
+    if (!reach.nodes) return options;
+    options.single_copy = reach.single_copy;
+    // Alike on all nodes: the largest has the shortest cells.
+    options.inlined = SharedLanes(nullptr, reach.nodes->sizes().second).payload_bytes();
+    return options;
+}
 
 // What it returns is the same on all ranks: it depends on all of them.
 Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
@@ -86,10 +97,16 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
     // Levels may make more offers than there is room for.
-    if (may_be_whole && !algorithm.levels && staging_bound(problem) < all_staged) return {length, false};
+    const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
+    if (may_be_whole && !algorithm.levels && (all_inlined || staging_bound(problem) < all_staged)) return {length, false};
     // Pieces between nodes overlap.
     const std::size_t room = area * (oversubscribed && !reach.nodes ? lanes.areas() : 1);
-    const auto needs = [&](std::size_t bytes) {
+    const auto fits = [&](const Needs& n, std::size_t message) {
+        return n.staged <= room && n.longest <= message && n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
+    };
+    int offers = 0;  // the most that were seen
+    // What does not fit one rank need not be asked of all.
+    const auto needs = [&](std::size_t bytes, std::size_t message) {
         // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
         // another way.
         Needs most;
@@ -99,7 +116,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             if (algorithm.levels && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
                 const Needs bound = bound_of(own.bounds, options);
-                const bool is_enough = own.bounds.known && bound.staged <= std::min(area, longest) && bound.long_puts <= Channel::posts &&
+                const bool is_enough = own.bounds.known && bound.staged <= std::min(area, longest) &&
                                        bound.offers <= SharedLanes::offers_per_operation;
                 Builder::recycle(std::move(own));
                 if (is_enough) {
@@ -111,32 +128,30 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
                 Schedule s = algorithm.schedule(p);
                 raise(most, needs_of(s, p.rank, lanes, options));
                 Builder::recycle(std::move(s));
+                offers = std::max(offers, most.offers);
+                if (!fits(most, message)) return most;
             }
         }
         return most;
     };
-    const auto fits = [&](const Needs& n, std::size_t message) {
-        return n.staged <= room && n.longest <= message && n.long_puts <= Channel::posts &&
-               n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
-    };
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
-    const Needs whole = needs(length);
+    const Needs whole = needs(length, room);
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     // Of many offers the shortest pieces make as few as any.
-    const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit).offers <= SharedLanes::offers_per_operation;
+    const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit, longest).offers <= SharedLanes::offers_per_operation;
     for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
         const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
-        const Needs piece = needs(units);
+        const Needs piece = needs(units, longest);
         if (fits(piece, longest)) return cut_at(units, piece);
         if (units == unit) break;
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
-    if (whole.offers > SharedLanes::offers_per_operation)
+    if (offers > SharedLanes::offers_per_operation)
         throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(whole.offers) + " offers in one operation; there is room for " +
+                                    std::to_string(offers) + " offers in one operation; there is room for " +
                                     std::to_string(SharedLanes::offers_per_operation));
     throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
                                 " would have to stage a whole buffer of all ranks' blocks, " +
@@ -245,9 +260,7 @@ void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& pla
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
     if (lengths_are_unknown(problem.operation)) return plan_blindly(algorithm, problem, share(algorithm, reach, most), reach, plan);
-    BindOptions options = options_;
-    options.reach = reach;
-    if (reach.nodes) options.single_copy = reach.single_copy;
+    const BindOptions options = options_for(reach);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
@@ -271,7 +284,7 @@ std::size_t Planner::longest_piece(const Share& share, const SharedLanes& lanes)
 
 // Alike on all nodes: the largest has the least room for each rank.
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
-    constexpr std::size_t shortest = 512;  // shorter ones are mostly flags
+    constexpr std::size_t shortest = 128;  // shorter ones are mostly flags
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
     return algorithm.piecewise && longest_piece(share(algorithm, reach, most), reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
@@ -279,9 +292,7 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
 
 void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
-    BindOptions options = options_;
-    options.reach = reach;
-    if (reach.nodes) options.single_copy = reach.single_copy;
+    BindOptions options = options_for(reach);
     options.stage_at_reader = share.at_reader;
     if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(lanes_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
@@ -329,8 +340,7 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     lengths.heard.resize(lengths.places.size());
     if (problem.operation == Operation::alltoallv) lengths.problem.sends.resize(static_cast<std::size_t>(problem.size) + lengths.places.size());
     tell_lengths(problem, lengths);
-    BindOptions whole = options_;
-    whole.reach = options.reach;
+    BindOptions whole = options_for(options.reach);
     whole.single_copy = false;
     bind_piece(*lengths_first(algorithm), problem_at(lengths_of(problem), problem.rank), made.called, whole, made.parts.front().schedule);
     plan = std::move(made);

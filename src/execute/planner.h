@@ -75,6 +75,7 @@ private:
         std::size_t bytes;
         bool wide;  // BoundSchedule::wide
     };
+    BindOptions options_for(const Reach&) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;

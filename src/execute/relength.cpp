@@ -39,6 +39,7 @@ Move move_of(const Problem& p, const BoundStep& s) {
 // on the lengths, as long as none is copied once or cut.
 bool Planner::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
     for (const BoundStep& s : schedule.steps) {
+        if (s.kind == BoundKind::gather) continue;
         const auto [sends, takes, out, in] = move_of(p, s);
         const bool copies = s.kind == BoundKind::copy;
         if (!sends && !takes && !copies) return false;
@@ -78,6 +79,7 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
     schedule.steps.clear();
     std::size_t staged = 0;
     for (const BoundStep& move : plan.moves.steps) {
+        if (move.kind == BoundKind::gather) continue;  // with empty blocks it would be of others
         const auto [sends, takes, out, in] = move_of(p, move);
         const std::size_t bytes = (sends ? out : in).bytes;
         // Nothing is neither offered nor read; a put of nothing is a signal.
@@ -88,7 +90,7 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
         if (!sends) s.to = in.offset;
         s.name = message_name(s.message, plan.called);
         if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
-        s.place = bytes <= Cell::payload_bytes ? Place::inlined : Place::staged;
+        s.place = bytes <= lanes_.payload_bytes() ? Place::inlined : Place::staged;
         if (!sends || s.place != Place::staged) continue;
         s.staging = schedule.stages_at_reader ? 0 : staged;
         staged += (bytes + 63) / 64 * 64;

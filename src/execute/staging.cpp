@@ -3,7 +3,7 @@
 namespace fanlight {
 
 Place place_of(std::size_t bytes, const BindOptions& options) {
-    if (bytes <= Cell::payload_bytes) return Place::inlined;
+    if (bytes <= options.inlined) return Place::inlined;
     if (options.single_copy && bytes >= options.single_copy_from) return Place::direct;
     return Place::staged;
 }
@@ -15,16 +15,9 @@ bool is_read_near(const Schedule& schedule, int rank, const Step& offer, const R
 
 Needs needs_of(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options) {
     const Staging staging(schedule, rank, lanes, options);
-    Needs needs{staging.total(), staging.longest(), 0, schedule.scratch_bytes, 0};
-    for (std::size_t r = 0; r < schedule.rounds(); ++r) {
-        Counter puts;
-        for (const Step& s : schedule.round(r)) {
-            if (s.kind == StepKind::arrive && place_of(s.bytes, options) == Place::direct && options.reach.near(rank, s.peer))
-                needs.long_puts = std::max(needs.long_puts, ++puts[s.peer]);
-            if (s.kind == StepKind::offer && is_read_near(schedule, rank, s, options.reach))
-                needs.offers = std::max(needs.offers, s.offer + 1);
-        }
-    }
+    Needs needs{staging.total(), staging.longest(), schedule.scratch_bytes, 0};
+    for (const Step& s : schedule.steps)
+        if (s.kind == StepKind::offer && is_read_near(schedule, rank, s, options.reach)) needs.offers = std::max(needs.offers, s.offer + 1);
     return needs;
 }
 

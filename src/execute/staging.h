@@ -20,9 +20,20 @@ bool is_read_near(const Schedule&, int rank, const Step& offer, const Reach&);
 class Counter {
 public:
     std::size_t& operator[](int peer) {
-        for (auto& [p, n] : counts_)
-            if (p == peer) return n;
-        return counts_.emplace_back(peer, 0).second;
+        if (counts_.size() <= few) {
+            for (auto& [p, n] : counts_)
+                if (p == peer) return n;
+            counts_.emplace_back(peer, 0);
+            if (counts_.size() > few)
+                for (std::size_t i = 0; i < counts_.size(); ++i) place(counts_[i].first) = i + 1;
+            return counts_.back().second;
+        }
+        std::size_t& at = place(peer);
+        if (at == 0) {
+            counts_.emplace_back(peer, 0);
+            at = counts_.size();
+        }
+        return counts_[at - 1].second;
     }
     std::size_t most() const {
         std::size_t most = 0;
@@ -31,7 +42,14 @@ public:
     }
 
 private:
+    static constexpr std::size_t few = 8;  // are found by looking at all
+    std::size_t& place(int peer) {
+        const auto p = static_cast<std::size_t>(peer);
+        if (places_.size() <= p) places_.resize(p + 1);
+        return places_[p];
+    }
     std::vector<std::pair<int, std::size_t>> counts_;
+    std::vector<std::size_t> places_;  // in counts_, and one; by peer
 };
 
 // Hands out the staging: as many slots for each channel as it has cells, each as long as the
@@ -69,13 +87,16 @@ public:
 private:
     struct Slot {
         int peer;
-        std::size_t number, bytes, at;
+        std::size_t bytes, at;
     };
     Slot& slot_of(int peer) {
         const std::size_t number = puts_[peer]++ % depth_;
-        for (Slot& slot : slots_)
-            if (slot.peer == peer && slot.number == number) return slot;
-        return slots_.emplace_back(Slot{peer, number, 0, 0});
+        std::size_t& at = places_[static_cast<int>(static_cast<std::size_t>(peer) * depth_ + number)];
+        if (at == 0) {
+            slots_.push_back({peer, 0, 0});
+            at = slots_.size();
+        }
+        return slots_[at - 1];
     }
     std::size_t take(std::size_t bytes, std::size_t& used) {
         const std::size_t at = used;
@@ -87,7 +108,7 @@ private:
     std::size_t depth_;
     std::vector<std::size_t> offers_;
     std::vector<Slot> slots_;
-    Counter puts_;
+    Counter puts_, places_;  // of each peer's slots: which of slots_, and one
     std::size_t total_ = 0, longest_ = 0;
 };
 

@@ -108,7 +108,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
         const BoundStep& s = schedule.steps[next];
         switch (s.kind) {
             case BoundKind::post: {
-                Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
                 // What is combined with the bytes that come is read by this rank.
                 post.address = s.order == Order::overwrite ? frame.address(s.to_buffer, s.to) : 0;
                 post.bytes = s.bytes;
@@ -125,7 +125,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                 }
                 std::byte* from = at(s.from_buffer, s.from);
                 if (s.place == Place::direct) {
-                    const Channel::Post& post = channel_of(s).post[s.message % Channel::posts];
+                    const Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
                     if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
                     if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
@@ -135,7 +135,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 } else {
-                    if (s.bytes > 0) std::memcpy(cell->payload, from, s.bytes);
+                    if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
                     cell->where = where_and_bytes(0, s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.name, s.place));
@@ -164,8 +164,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     const std::byte* from = at(s.from_buffer, s.from);
                     std::uint64_t where;
                     if (s.place == Place::inlined) {
-                        std::memcpy(cell->payload, from, s.bytes);
-                        where = static_cast<std::uint64_t>(cell->payload - segment);
+                        std::memcpy(cell->payload(), from, s.bytes);
+                        where = static_cast<std::uint64_t>(cell->payload() - segment);
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
                         std::memcpy(staged, from, s.bytes);
@@ -190,7 +190,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     if (s.order != Order::overwrite)
                         read_and_combine(s, frame, cell->where, to, nullptr, schedule.element);
                 } else if (s.bytes > 0) {
-                    const std::byte* from = s.place == Place::inlined ? cell->payload : segment + where_of(cell->where);
+                    const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
                     else if (s.order == Order::before) apply(from, to, to, s.bytes);
                     else apply(to, from, to, s.bytes);
@@ -241,6 +241,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
             case BoundKind::end_round:
                 if (!wait(-1, [&] { return frame.remote->round_over(s.message); })) return false;
                 break;
+            case BoundKind::gather: load_flags(&s, lane); break;
             case BoundKind::end:
                 if (!wait(-1, [&] { return frame.remote->operation_over(s.message); })) return false;
                 break;

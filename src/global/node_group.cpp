@@ -37,13 +37,16 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
     fanlight::Segment memory;
     const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
         memory = {};
+        const std::size_t part = SharedLanes(nullptr, team.size, room).part_bytes(), unit = static_cast<std::size_t>(team.unit);
         char name[64] = "";
         if (team.unit == 0) {
-            memory = fanlight::Segment::create(bytes, problem, fanlight::Segment::Pages::ordinary, place);
+            memory = fanlight::Segment::create(bytes, problem, fanlight::Segment::Pages::parts, place);
             memory.name().copy(name, sizeof name - 1);
         }
         MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
         if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
+        if (!problem) problem = memory.reserve(unit * part, part);
+        if (!problem) problem = memory.reserve(group_bytes + unit * scratch_bytes, scratch_bytes);
     };
     int code = MPI_SUCCESS;
     const bool mapped = map_by_all(team.comm, map, code);

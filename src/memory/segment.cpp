@@ -93,9 +93,9 @@ Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages, 
     made.name_ = shared.name;
     made.has_name_ = shared.in_dev_shm;
     made.file_ = std::move(shared.file);
-    const bool later = pages == Pages::later;
-    int why = fanlight::reserve(made.file_, later ? header_bytes : total);
-    if (why == 0 && later && ::ftruncate(made.file_.fd(), static_cast<off_t>(total)) != 0) why = errno;
+    const bool later = pages == Pages::later, whole = !later && pages != Pages::parts;
+    int why = beyond_limit(total) ? EFBIG : fanlight::reserve(made.file_, 0, whole ? total : header_bytes);
+    if (why == 0 && !whole && ::ftruncate(made.file_.fd(), static_cast<off_t>(total)) != 0) why = errno;
     if (why == 0 && later) {
         made.later_ = File(::fcntl(made.file_.fd(), F_DUPFD_CLOEXEC, 0));
         if (!made.later_) why = errno;
@@ -112,13 +112,14 @@ Segment Segment::create(std::size_t bytes, std::error_code& error, Pages pages, 
     return made;
 }
 
-std::error_code Segment::reserve(std::size_t bytes) {
-    const int why = later_ ? fanlight::reserve(later_, header_bytes + bytes) : 0;
+std::error_code Segment::reserve(std::size_t from, std::size_t bytes) {
+    const File& file = later_ ? later_ : file_;
+    const int why = file ? fanlight::reserve(file, header_bytes + from, bytes) : 0;
     return why ? error_of(why) : std::error_code{};
 }
 
 Segment Segment::open(const std::string& name, std::error_code& error) {
-    const SharedFile shared = find_shared_file(name, error);
+    SharedFile shared = find_shared_file(name, error);
     if (!shared.file) return {};
     struct stat facts{};
     if (::fstat(shared.file.fd(), &facts) != 0) {
@@ -145,6 +146,7 @@ Segment Segment::open(const std::string& name, std::error_code& error) {
         return {};
     }
     opened.name_ = name;
+    opened.file_ = std::move(shared.file);
     return opened;
 }
 

@@ -27,8 +27,8 @@ public:
     // Makes one, zeroed; on failure `error` says why and it is empty.
     // huge: what is long enough for it gets huge pages, where the kernel has some.  That takes it
     // milliseconds, and saves the page faults of the first use.  later: what is used is reserved
-    // before it is.
-    enum class Pages { ordinary, huge, later };
+    // before it is.  parts: by each process those that it owns, whose pages then lie where it runs.
+    enum class Pages { ordinary, huge, later, parts };
     // anywhere: without a name where the kernel has that.
     enum class Place { anywhere, dev_shm };
     static Segment create(std::size_t bytes, std::error_code& error, Pages = Pages::ordinary, Place = Place::anywhere);
@@ -42,16 +42,17 @@ public:
     explicit operator bool() const { return base_ != nullptr; }
     const std::string& name() const { return name_; }
     std::span<std::byte> bytes() const;   // what users may use: create's `bytes`
-    // The first `bytes` of one that was made with Pages::later.
-    std::error_code reserve(std::size_t bytes);
-    void unlink();                        // the maker, once everybody has opened it
+    // Of one that was made with Pages::later; with Pages::parts before unlink().
+    std::error_code reserve(std::size_t bytes) { return reserve(0, bytes); }
+    std::error_code reserve(std::size_t from, std::size_t bytes);
+    void unlink();                        // all, once everybody has opened it
 
 private:
     void* base_ = nullptr;
     std::size_t mapped_ = 0;
     std::string name_;
     bool has_name_ = false;  // in /dev/shm, of which this is the maker
-    File file_;              // the maker's, while others may open it
+    File file_;              // until everybody has opened it
     File later_;             // while not all is reserved
 };
 

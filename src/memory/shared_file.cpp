@@ -136,12 +136,6 @@ int reserve_by_writing(int fd, off_t from, off_t to) {
     return 0;
 }
 
-// Beyond this limit the kernel would kill us by SIGXFSZ instead of returning an error.
-bool beyond_limit(std::size_t bytes) {
-    rlimit limit{};
-    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
-}
-
 }  // namespace
 
 void File::close() {
@@ -190,17 +184,24 @@ SharedFile find_shared_file(const std::string& name, std::error_code& error) {
     return found;
 }
 
-int reserve(const File& file, std::size_t bytes) {
-    if (beyond_limit(bytes)) return EFBIG;
-    const auto end = static_cast<off_t>(bytes);
+bool beyond_limit(std::size_t bytes) {
+    rlimit limit{};
+    return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
+int reserve(const File& file, std::size_t from, std::size_t bytes) {
+    if (beyond_limit(from + bytes)) return EFBIG;
+    const auto end = static_cast<off_t>(from + bytes);
     struct stat facts{};
-    const std::size_t had = ::fstat(file.fd(), &facts) == 0 ? static_cast<std::size_t>(facts.st_blocks) * 512 : 0;
+    const std::size_t had = from == 0 && ::fstat(file.fd(), &facts) == 0 ? static_cast<std::size_t>(facts.st_blocks) * 512 : 0;
     // A signal makes the kernel give back all that a call has reserved so far: chunks make
     // sure that a profiler's timer cannot hold it up for ever.  Others may reserve some at the same time.
     constexpr off_t chunk = off_t{16} << 20;
-    for (off_t at = 0; at < end;) {
+    for (auto at = static_cast<off_t>(from); at < end;) {
         const off_t length = std::min(chunk, end - at);
-        if (static_cast<std::size_t>(at + length) > had && free_memory() < bytes - std::max(had, static_cast<std::size_t>(at))) return ENOMEM;
+        // What is there already takes nothing.
+        const std::size_t begin = std::max(had, static_cast<std::size_t>(at));
+        if (begin < static_cast<std::size_t>(at + length) && free_memory() < static_cast<std::size_t>(end) - begin) return ENOMEM;
         const int error = ::posix_fallocate(file.fd(), at, length);
         if (error == EINTR) continue;
         if (error == EOPNOTSUPP || error == ENOSYS) return reserve_by_writing(file.fd(), at, end);

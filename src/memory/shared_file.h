@@ -43,7 +43,9 @@ SharedFile make_shared_file(bool in_dev_shm, std::error_code& error);
 // One that another process of this user has made; see Segment::open.
 SharedFile find_shared_file(const std::string& name, std::error_code& error);
 
-// Takes the memory of its first `bytes`; an error's number, or 0.
-int reserve(const File&, std::size_t bytes);
+// Beyond this limit the kernel would kill us by SIGXFSZ instead of returning an error.
+bool beyond_limit(std::size_t bytes);
+// Takes the memory of so many bytes of it; an error's number, or 0.
+int reserve(const File&, std::size_t from, std::size_t bytes);
 
 }  // namespace fanlight

@@ -2,16 +2,21 @@
 //
 // Operation number s of a group uses lane s mod lanes(); each lane has its own cells:
 //
+//   line (from, to)          what one rank writes for another one:
+//     put cells              the j-th put; j mod depth() picks the cell
+//     channel                what it tells the writer of puts to it: how many it has taken (only where the
+//                            writer must know), where long ones may be written
 //   offer cell (rank, k)     the k-th offer of a rank in an operation, read by many
-//   put cell (from, to, j)   the j-th put of one rank to another; j mod depth() picks the cell
-//   channel (reader, writer) what the reader of puts tells their writer: how many it has taken
-//                            (only where the writer must know), where long ones may be written
 //   register (rank)          one bit for each rank, which that rank turns over to signal this one;
 //                            the reader remembers how it saw them last
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
 //                            areas than lanes, and operation s uses area s mod areas(), or,
 //                            where it stages more than an area holds, all of them
+//
+// Each rank owns a part of the segment, on pages of its own, which it reserves itself: the lines of which it is
+// the reader, and its offers, register and staging.  What grows with the square of the ranks, the lines, is one
+// cache line for each lane where ranks are many.
 //
 // A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
 // carry the operation's number.  A lane is used again when every member is known to have read
@@ -36,17 +41,17 @@ enum class Place : std::uint64_t {
     part,     // staged, and there is more of it in the next message
 };
 
-// 128 bytes apart, since processors fetch lines in pairs.
-struct alignas(128) Cell {
-    static constexpr std::size_t payload_bytes = 112;
-
+// How long a payload in the cell itself may be is the group's (SharedLanes::payload_bytes).
+struct alignas(16) Cell {
     std::uint64_t flag;
     // Offer: minus the offset of the message's first byte in its buffer, so that a reader adds the
     // offset that its own step names.  Put: with its length (where_and_bytes), if not `direct`.
     std::uint64_t where;
-    std::byte payload[payload_bytes];
+    // payload_bytes() of them follow.
+    std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
+    const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
-static_assert(sizeof(Cell) == 128);
+static_assert(sizeof(Cell) == 16);
 
 inline std::uint64_t load(const std::uint64_t& word) {
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
@@ -62,16 +67,17 @@ inline void store(std::uint64_t& word, std::uint64_t value) {
 // posts the address at which it wants it, and the writer writes it there; or it posts none,
 // since it combines what comes, and reads from the address that the cell then names.  Its
 // acknowledgement ends the writer's round in both cases.
-struct alignas(128) Channel {
-    static constexpr std::size_t posts = 4;
-    std::uint64_t taken;
+struct alignas(16) Channel {
     struct Post {
         std::uint64_t flag;
         std::uint64_t address;
         std::uint64_t bytes;
-    } post[posts];
+    };
+    std::uint64_t taken;
+    // posts() of them follow.
+    Post& post(std::uint64_t i) { return reinterpret_cast<Post*>(&taken + 1)[i]; }
+    const Post& post(std::uint64_t i) const { return reinterpret_cast<const Post*>(&taken + 1)[i]; }
 };
-static_assert(sizeof(Channel) == 128);
 
 // A put's place in the segment and its length, which is less than 2^20 there.
 constexpr int where_bits = 44;
@@ -114,34 +120,30 @@ public:
     std::uint64_t lanes() const { return lanes_; }
     std::uint64_t areas() const { return areas_; }
     int depth() const { return depth_; }
+    std::uint64_t posts() const { return posts_; }                // to one writer at one time
+    std::size_t payload_bytes() const { return payload_bytes_; }  // in a cell
     std::size_t staging_bytes() const { return staging_bytes_; }  // of one area
+    // A rank's own part: whole pages, the parts of all one behind the other.
+    std::size_t part_bytes() const { return part_bytes_; }
 
     std::byte* base() const { return base_; }
-    std::byte* lane(std::uint64_t sequence) const {
-        return base_ + first_lane_ + (sequence & (lanes_ - 1)) * lane_bytes_;
-    }
-    // Distances from a lane's start.
-    std::size_t offer_cell(int rank, int k) const {
-        return (static_cast<std::size_t>(rank) * offers_per_operation + static_cast<std::size_t>(k)) * sizeof(Cell);
-    }
+    // What a cell's distance is added to.
+    std::byte* lane(std::uint64_t sequence) const { return base_ + (sequence & (lanes_ - 1)) * lane_bytes_; }
+    std::size_t offer_cell(int rank, int k) const { return lane_of(rank) + offers_ + static_cast<std::size_t>(k) * offer_bytes_; }
     std::size_t put_cell(int from, int to, std::size_t j) const {
-        return puts_ + ((static_cast<std::size_t>(from) * size_ + static_cast<std::size_t>(to)) * static_cast<std::size_t>(depth_) + j % static_cast<std::size_t>(depth_)) * sizeof(Cell);
+        return line(from, to) + j % static_cast<std::size_t>(depth_) * cell_bytes_;
     }
-    std::size_t channel(int reader, int writer) const {
-        return channels_ + (static_cast<std::size_t>(reader) * size_ + static_cast<std::size_t>(writer)) * sizeof(Channel);
-    }
+    // Written by the reader.
+    std::size_t channel(int reader, int writer) const { return line(reader, writer) + static_cast<std::size_t>(depth_) * cell_bytes_; }
 
     // The word of a rank's register that has the bit of rank `of`.
     std::size_t register_word(int rank, int of) const {
-        return registers_ + static_cast<std::size_t>(rank) * register_bytes_ + static_cast<std::size_t>(of) / 64 * sizeof(std::uint64_t);
+        return lane_of(rank) + registers_ + static_cast<std::size_t>(of) / 64 * sizeof(std::uint64_t);
     }
     std::size_t register_words() const { return register_bytes_ / sizeof(std::uint64_t); }
 
     // Where a rank stages in this operation; its areas lie one behind the other.
-    std::byte* staging(std::uint64_t sequence, int rank) const {
-        return base_ + first_area_ + static_cast<std::size_t>(rank) * (areas_ * staging_bytes_ + skew) +
-               (sequence & (areas_ - 1)) * staging_bytes_;
-    }
+    std::byte* staging(std::uint64_t sequence, int rank) const { return part(rank) + first_area_ + (sequence & (areas_ - 1)) * staging_bytes_; }
 
     // One line for each member.
     struct alignas(128) Member {
@@ -151,7 +153,7 @@ public:
         std::uint64_t out_of_step;  // it has found that they call different things, and goes no further
         std::uint64_t pid_namespace;  // in which `pid` means it; written before `pid`
     };
-    Member& member(int rank) const { return reinterpret_cast<Member*>(base_)[rank]; }
+    Member& member(int rank) const { return *reinterpret_cast<Member*>(part(rank)); }
 
     // What a rank calls when `taken` operations are behind it; of each lane the last one.
     struct Called {
@@ -159,18 +161,27 @@ public:
         std::uint64_t what;
     };
     Called& called(int rank, std::uint64_t taken) const {
-        return reinterpret_cast<Called*>(base_ + called_ + static_cast<std::size_t>(rank) * called_bytes_)[taken & (lanes_ - 1)];
+        return reinterpret_cast<Called*>(part(rank) + sizeof(Member))[taken & (lanes_ - 1)];
     }
 
 private:
-    // So that the same place of all lanes and ranks does not fall into the same set of a cache.
-    static constexpr std::size_t skew = 5 * 128;
+    // Between the parts of two ranks, so that the same place of all of them does not fall into the same set of a cache.
+    static constexpr std::size_t skew = 128, skews = 16;
+
+    std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
+    // Lane 0 of this rank.
+    std::size_t lane_of(int rank) const {
+        const auto r = static_cast<std::size_t>(rank);
+        return r * part_bytes_ + first_lane_ + r % skews * skew;
+    }
+    std::size_t line(int from, int to) const { return lane_of(to) + static_cast<std::size_t>(from) * line_bytes_; }
 
     std::byte* base_;
     std::size_t size_;
-    std::uint64_t lanes_, areas_;
+    std::uint64_t lanes_, areas_, posts_;
     int depth_;
-    std::size_t staging_bytes_, called_, called_bytes_, puts_, channels_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_, bytes_;
+    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_,
+        part_bytes_;
 };
 
 }  // namespace fanlight

@@ -110,11 +110,11 @@ TEST_P(Bound, TheCatalogue) {
 }
 
 TEST_P(Bound, ManyLevels) {
-    for_each_algorithm({16, 32}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
+    for_each_algorithm({16, 32, 36}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
         if (!algorithm.levels) return;
-        for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2"})
+        for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2", "3x3x4"})
             for (Problem problem : problems(algorithm, size, {3, 2500})) {
-                if (problem.root > 1 || Topology::places(levels) != size) continue;
+                if (problem.root > (size > 32 ? 0 : 1) || Topology::places(levels) != size) continue;
                 problem.topology = Topology::from(levels, size);
                 // Also long blocks among short ones, which go other ways.
                 for (const bool mixed : {false, true}) {
@@ -134,6 +134,35 @@ TEST_P(Bound, ManyLevels) {
                 }
             }
     });
+}
+
+// The flags of many are loaded before any is waited for; of few they are not.
+TEST(BoundGathers, LoadAllBeforeTheyTestAny) {
+    for (const auto& [name, operation] : {std::pair{"all-read-all", Operation::allgather}, {"root-reads-all", Operation::gather}, {"pairwise", Operation::alltoall}})
+        for (const int size : {8, 16, 17, 33, 50}) {
+            const Groups groups(size, How::staged);
+            Problem problem;
+            problem.operation = operation;
+            problem.size = size;
+            problem.bytes = 8;
+            problem.element = 8;
+            const Plan plan = groups.all[0]->plan(*find_algorithm(operation, name), problem);
+            std::size_t loaded = 0, waited = 0, gathers = 0, ahead = 0;
+            for (const BoundStep& s : plan.parts[0].schedule.steps) {
+                const bool waits = s.kind == BoundKind::arrive || s.kind == BoundKind::get;
+                waited += waits;
+                loaded += waits && ahead > 0;
+                ahead -= ahead > 0;
+                if (s.kind != BoundKind::gather) continue;
+                EXPECT_EQ(ahead, 0u);
+                ahead = s.message;
+                ++gathers;
+            }
+            EXPECT_EQ(waited, static_cast<std::size_t>(size - 1));
+            const bool many = size > 16 && operation != Operation::alltoall;  // which waits for one after the other
+            EXPECT_EQ(loaded, many ? waited : 0) << name << ", " << size << " ranks";
+            EXPECT_EQ(gathers, many ? (waited + 15) / 16 : 0);
+        }
 }
 
 // Many levels take many offers: what has no room for them is refused.

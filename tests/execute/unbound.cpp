@@ -196,7 +196,8 @@ private:
                     s.kind = b.kind == BoundKind::copy ? StepKind::copy : StepKind::combine;
                     add(r, s);
                     break;
-                case BoundKind::begin: break;
+                case BoundKind::begin:
+                case BoundKind::gather: break;
                 case BoundKind::receive:
                     afar.push_back(&b);
                     offer(r, {}, {Signal::ready, b.peer, message(r, b).number}, peer);
@@ -314,7 +315,7 @@ private:
         bool direct = false, waits = false, late = false;
         for (const BoundStep& s : bound.steps) {
             direct |= s.kind == BoundKind::offer && s.place == Place::direct;
-            const bool tells = s.kind != BoundKind::get && s.kind != BoundKind::await_bit && s.kind != BoundKind::copy &&
+            const bool tells = s.kind != BoundKind::gather && s.kind != BoundKind::get && s.kind != BoundKind::await_bit && s.kind != BoundKind::copy &&
                                s.kind != BoundKind::combine && (s.kind != BoundKind::arrive || is_awaited(r, s));
             waits |= s.kind == BoundKind::get || s.kind == BoundKind::arrive || s.kind == BoundKind::await_bit || s.kind == BoundKind::settle ||
                      (s.kind == BoundKind::put && (s.acknowledged || s.place == Place::direct));

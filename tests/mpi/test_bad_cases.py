@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -415,3 +416,18 @@ def test_a_profiling_tool_above_and_below(mpi, fanlight_only):
 def test_switched_off(mpi, fanlight_only):
     result = run(mpi, 2, "plain_calls", settings={"FANLIGHT": "0"}).must_be_ok()
     assert result.report is None or result.report.calls() == 0, str(result)
+
+
+@parametrize("mpi,ranks", [(MPICH, 33), (OPENMPI, 65), (MPICH, 129), repeated(OPENMPI, 129), repeated(IMPI, 65), repeated(MPICH, 257)], ids=str)
+def test_many_ranks(mpi, ranks, plain):
+    result = run(mpi, ranks, "many_ranks", preload=not plain, timeout=300).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") >= 3 * ranks and result.report.reasons() == {"first calls on a communicator"}, str(result)
+        assert sum(c["count"] for c in result.report.json["communicators"] if c["served"]) == 3, str(result)
+
+
+@pytest.mark.long
+def test_many_threads():
+    """The executor, up to 512 ranks."""
+    line = [running.BUILD / "tests/execute/execute_threads_test", "--gtest_also_run_disabled_tests", "--gtest_filter=ManyRanks.DISABLED*"]
+    assert subprocess.run(line, timeout=1200).returncode == 0

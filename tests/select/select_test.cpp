@@ -64,7 +64,7 @@ void expect_all_in(const std::string& message, std::initializer_list<const char*
 TEST(Selector, BuiltInRulesServeEveryOperation) {
     const Selector selector("", "");
     for (std::size_t i = 0; i < operation_count(); ++i)
-        for (const int ranks : {1, 2, 3, 8, 16, 17, 31, 64, 128})
+        for (const int ranks : {1, 2, 3, 8, 16, 17, 31, 64, 128, 129, 512})
             for (const std::size_t bytes : {0, 8, 4096, 65536, 1 << 20, 64 << 20})
                 for (const bool oversubscribed : {false, true}) {
                     Situation s = situation(static_cast<Operation>(i), bytes, ranks);
@@ -76,7 +76,7 @@ TEST(Selector, BuiltInRulesServeEveryOperation) {
                     EXPECT_EQ(c.algorithm->operation, s.operation);
                     EXPECT_TRUE(c.rule.starts_with("built-in rules:")) << c.rule;
                 }
-    EXPECT_EQ(chosen(selector, situation(Operation::barrier, 0, 5000)), "native");
+    EXPECT_EQ(chosen(selector, situation(Operation::barrier, 0, 5000)), "dissemination");
 }
 
 TEST(Selector, TheFirstRuleThatFitsTakesEffect) {

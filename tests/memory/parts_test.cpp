@@ -1,0 +1,161 @@
+// Whose part of a group's segment is where, who reserves it, and how large it all is.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "memory/segment.h"
+#include "topology/cores.h"
+#include "topology/machine.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+namespace {
+
+using Room = SharedLanes::Room;
+constexpr std::size_t page = 4096;
+
+struct Range {
+    std::size_t begin, end;
+    int owner;
+};
+
+// Everything that a group has, in the lane and the area of each operation.
+std::vector<Range> all_of(const SharedLanes& lanes, int size) {
+    std::vector<Range> all;
+    const auto put = [&](const void* at, std::size_t bytes, int owner) {
+        const auto begin = static_cast<std::size_t>(static_cast<const std::byte*>(at) - lanes.base());
+        all.push_back({begin, begin + bytes, owner});
+    };
+    for (int r = 0; r < size; ++r) {
+        put(&lanes.member(r), sizeof(SharedLanes::Member), r);
+        for (std::uint64_t i = 0; i < lanes.lanes(); ++i) put(&lanes.called(r, i), sizeof(SharedLanes::Called), r);
+        for (std::uint64_t i = 0; i < lanes.areas(); ++i) put(lanes.staging(i, r), lanes.staging_bytes(), r);
+        for (std::uint64_t i = 0; i < lanes.lanes(); ++i) {
+            const std::byte* const lane = lanes.lane(i);
+            for (int k = 0; k < SharedLanes::offers_per_operation; ++k)
+                put(lane + lanes.offer_cell(r, k), sizeof(Cell) + lanes.payload_bytes(), r);
+            for (int of = 0; of < size; of += 64) put(lane + lanes.register_word(r, of), sizeof(std::uint64_t), r);
+            for (int from = 0; from < size; ++from) {
+                for (int j = 0; j < lanes.depth(); ++j)
+                    put(lane + lanes.put_cell(from, r, static_cast<std::size_t>(j)), sizeof(Cell) + lanes.payload_bytes(), r);
+                // What the writer of puts polls is its own.
+                put(lane + lanes.channel(from, r), sizeof(std::uint64_t) + lanes.posts() * sizeof(Channel::Post), r);
+            }
+        }
+    }
+    return all;
+}
+
+TEST(Parts, NothingLiesInTwoPlacesOrInAnothersPart) {
+    for (const Room room : {Room::many, Room::one})
+        for (const int size : {1, 2, 3, 16, 17, 33, 65, 129, 260}) {
+            std::byte* const base = reinterpret_cast<std::byte*>(page);  // of nothing
+            const SharedLanes lanes(base, size, room);
+            ASSERT_EQ(lanes.part_bytes() % page, 0u);
+            std::vector<Range> all = all_of(lanes, size);
+            for (const Range& r : all) {
+                const std::size_t part = static_cast<std::size_t>(r.owner) * lanes.part_bytes();
+                ASSERT_TRUE(r.begin >= part && r.end <= part + lanes.part_bytes()) << size << " ranks, rank " << r.owner;
+            }
+            std::ranges::sort(all, {}, &Range::begin);
+            for (std::size_t i = 1; i < all.size(); ++i) ASSERT_LE(all[i - 1].end, all[i].begin) << size << " ranks";
+        }
+}
+
+// What one rank writes no other one writes in the same line, but for registers, which all share.
+TEST(Parts, ALineHasOneWriter) {
+    for (const int size : {2, 17, 33, 65, 129, 260}) {
+        std::byte* const base = reinterpret_cast<std::byte*>(page);
+        const SharedLanes lanes(base, size);
+        const std::size_t line = 64;
+        for (int from = 1; from < size; ++from) {
+            EXPECT_GE(lanes.put_cell(from, 0, 0) / line, lanes.channel(from - 1, 0) / line + 1);
+            EXPECT_EQ(lanes.put_cell(from, 0, 0) % line, 0u);
+        }
+        EXPECT_GT(lanes.offer_cell(0, 0) / line, lanes.channel(size - 1, 0) / line);
+    }
+}
+
+TEST(Parts, WhatACommunicatorTakes) {
+    const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+    std::printf("%6s %20s %30s\n", "ranks", "communicator MiB", "persistent operation MiB");
+    for (const int size : {2, 8, 32, 128, 512}) {
+        const SharedLanes persistent(nullptr, size, Room::one);
+        const std::size_t staging = static_cast<std::size_t>(size) * persistent.areas() * persistent.staging_bytes();
+        std::printf("%6d %20.1f %12.1f, %4.1f of it staging\n", size, mebibytes(SharedLanes::bytes(size)),
+                    mebibytes(SharedLanes::bytes(size, Room::one)), mebibytes(staging));
+    }
+    EXPECT_LE(mebibytes(SharedLanes::bytes(32)), 16);
+    EXPECT_LE(mebibytes(SharedLanes::bytes(128)), 12);
+    EXPECT_LE(mebibytes(SharedLanes::bytes(512)), 48);
+}
+
+// Runs it in a child, one after the other.
+bool well(const std::function<bool()>& body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body() ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0;
+}
+
+// How much memory it has taken.
+std::size_t taken(const Segment& s) {
+    const std::string& name = s.name();
+    // A segment without a name says which descriptor of this process it is.
+    const bool has_name = name.starts_with('/');
+    const std::size_t from = name.find(':', 6) + 1;
+    struct stat facts{};
+    EXPECT_EQ(stat((has_name ? "/dev/shm" + name : "/proc/self/fd/" + name.substr(from, name.rfind(':') - from)).c_str(), &facts), 0);
+    return static_cast<std::size_t>(facts.st_blocks) * 512;
+}
+
+TEST(Parts, EachRankReservesItsOwnWhereItRuns) {
+    constexpr int size = 3;
+    const SharedLanes lanes(nullptr, size);
+    const std::size_t part = lanes.part_bytes();
+    const Cpus cpus = own_cpus();
+    for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
+        std::error_code error;
+        Segment s = Segment::create(SharedLanes::bytes(size), error, Segment::Pages::parts, place);
+        ASSERT_TRUE(s) << error.message();
+        std::size_t expected = page;  // the segment's own first one
+        EXPECT_EQ(taken(s), expected);
+        for (const std::size_t r : {2, 0, 1}) {
+            const int cpu = cpus[r * (cpus.size() - 1) / (size - 1)];
+            ASSERT_TRUE(well([&] {
+                cpu_set_t mask;
+                CPU_ZERO(&mask);
+                CPU_SET(static_cast<std::size_t>(cpu), &mask);
+                std::error_code e;
+                Segment own = Segment::open(s.name(), e);
+                return own && sched_setaffinity(0, sizeof mask, &mask) == 0 && !own.reserve(r * part, part);
+            }));
+            expected += part;
+            EXPECT_EQ(taken(s), expected) << "rank " << r << " reserves as much as is its own";
+            EXPECT_FALSE(s.reserve(r * part, part));
+            ASSERT_EQ(taken(s), expected) << "and nothing else";
+            // In which NUMA domain: the kernel says it of what this process has touched.
+            auto* const first = reinterpret_cast<volatile unsigned char*>(s.bytes().data() + r * part);
+            void* pages[] = {const_cast<unsigned char*>(first)};
+            int domain = static_cast<int>(*first);
+            if (syscall(SYS_move_pages, 0, 1L, pages, nullptr, &domain, 0) != 0 || domain < 0) continue;
+            const std::string cpu_folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/node" + std::to_string(domain);
+            EXPECT_TRUE(access(cpu_folder.c_str(), F_OK) == 0 || numa_of(cpu).empty()) << cpu_folder;
+        }
+        s.unlink();
+        EXPECT_FALSE(s.reserve(0, part)) << "nothing is left to be done";
+    }
+}
+
+}  // namespace
+}  // namespace fanlight
