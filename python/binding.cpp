@@ -19,6 +19,7 @@
 #include "schedule/schedule.h"
 #include "schedule/verify.h"
 #include "execute/wait.h"
+#include "plan_binding.h"
 #include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
@@ -45,6 +46,19 @@ const Algorithm& named_for(std::string_view name, const Problem& p) {
     if (const std::string why = restriction(a, p); !why.empty())
         throw std::invalid_argument(std::string(a.name) + ": " + why);
     return a;
+}
+
+// Of all ranks, by a row of the catalogue, a file that has been read, or a SavedPlan.
+std::vector<Schedule> schedules_by(nb::handle algorithm, const Problem& p) {
+    if (!nb::isinstance<nb::str>(algorithm)) return schedules_of_plan(algorithm, p);
+    const Algorithm& a = named_for(nb::cast<std::string_view>(algorithm), p);
+    Problem of_plan = p;
+    of_plan.parameters.plan = a.plan;
+    return schedules_of_all(a.schedule, of_plan);
+}
+
+std::string name_of(nb::handle algorithm) {
+    return nb::cast<std::string>(nb::isinstance<nb::str>(algorithm) ? nb::borrow<nb::object>(algorithm) : nb::object(algorithm.attr("name")));
 }
 
 Problem make_problem(std::string_view operation, int size, int rank, int root, std::size_t bytes,
@@ -163,6 +177,7 @@ NB_MODULE(_core, m) {
         .def_ro("rank", &Problem::rank)
         .def_ro("root", &Problem::root)
         .def_ro("bytes", &Problem::bytes)
+        .def_ro("commutative", &Problem::commutative)
         .def_prop_ro("levels", [](const Problem& p) { return p.topology.levels(); })
         .def_prop_ro("topology", [](const Problem& p) { return p.topology.text(); });
 
@@ -230,20 +245,20 @@ NB_MODULE(_core, m) {
         };
     }, "The parameters that algorithms may take, with what they mean");
 
-    m.def("schedule", [](std::string_view algorithm, const Problem& p) {
-        return named_for(algorithm, p).schedule(problem_at(p, p.rank));
+    m.def("schedule", [](nb::handle algorithm, const Problem& p) {
+        return schedules_by(algorithm, p)[static_cast<std::size_t>(p.rank)];
     }, "algorithm"_a, "problem"_a, "The schedule of problem.rank");
-    m.def("schedules", [](std::string_view algorithm, const Problem& p) {
-        return schedules_of_all(named_for(algorithm, p).schedule, p);
+    m.def("schedules", [](nb::handle algorithm, const Problem& p) {
+        return schedules_by(algorithm, p);
     }, "algorithm"_a, "problem"_a, "The schedules of all ranks");
-    m.def("verify", [](std::string_view algorithm, const Problem& p, int calls) {
-        const Algorithm& a = named_for(algorithm, p);
+    m.def("verify", [](nb::handle algorithm, const Problem& p, int calls) {
+        const std::vector<Schedule> schedules = schedules_by(algorithm, p);
         nb::gil_scoped_release release;
-        return verify(schedules_of_all(a.schedule, p), p, {.calls = calls});
+        return verify(schedules, p, {.calls = calls});
     }, "algorithm"_a, "problem"_a, "calls"_a = 1, "What is wrong with it, by a symbolic run of all ranks; empty if it is right");
 
-    m.def("count", [](std::string_view algorithm, const Problem& p) {
-        const Counts c = count(schedules_of_all(named_for(algorithm, p).schedule, p), p.topology);
+    m.def("count", [](nb::handle algorithm, const Problem& p) {
+        const Counts c = count(schedules_by(algorithm, p), p.topology);
         const auto traffic = [](nb::dict& d, const Traffic& t) {
             d["messages"] = t.messages;
             d["signals"] = t.signals;
@@ -264,19 +279,20 @@ NB_MODULE(_core, m) {
         d["combined"] = c.combined;
         return d;
     }, "algorithm"_a, "problem"_a, "Messages, bytes and rounds, over all ranks, and between the domains of each level of the topology");
-    m.def("cost", [](std::string_view algorithm, const Problem& p) {
-        return cost(schedules_of_all(named_for(algorithm, p).schedule, p), {}, p.topology).seconds;
+    m.def("cost", [](nb::handle algorithm, const Problem& p) {
+        return cost(schedules_by(algorithm, p), {}, p.topology).seconds;
     }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
-    m.def("draw", [](std::string_view algorithm, const Problem& p, std::size_t block) {
-        const Algorithm& a = named_for(algorithm, p);
+    m.def("draw", [](nb::handle algorithm, const Problem& p, std::size_t block) {
         DrawOptions options;
-        options.title = std::string(to_string(p.operation)) + " " + std::string(a.name) + ", " +
+        options.title = std::string(to_string(p.operation)) + " " + name_of(algorithm) + ", " +
                         std::to_string(p.size) + " ranks";
         options.topology = p.topology;
         options.block = block;
         if (block) options.label = Label::blocks;
-        return draw_svg(schedules_of_all(a.schedule, p), options);
+        return draw_svg(schedules_by(algorithm, p), options);
     }, "algorithm"_a, "problem"_a, "block"_a = 0, "The message pattern as SVG");
+
+    bind_plans(m);
 
     m.def("settings", [] {
         const auto all = settings();

@@ -238,6 +238,7 @@ Situation Serving::situation(const Problem& problem) const {
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
     situation.commutative = problem.commutative;
+    situation.topology = topology_;
     situation.mpi = mpi_name();
     return situation;
 }
