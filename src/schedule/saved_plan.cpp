@@ -272,6 +272,9 @@ Schedule SavedPlan::schedule(const Section& s, const Problem& p, int rank, const
     }
     for (int& reader : result.readers) reader = absolute(reader);
     result.scratch_bytes = lengths[result.scratch_bytes];
+    constexpr std::size_t vectors = 8, some = 4096;  // more than any algorithm needs, less than there is memory
+    if (result.scratch_bytes / vectors / static_cast<std::size_t>(p.size) > p.bytes + some)
+        wrong("rank " + std::to_string(rank) + " asks for " + std::to_string(result.scratch_bytes) + " bytes of scratch");
     return result;
 }
 

@@ -144,5 +144,8 @@ def test_a_wrong_plan_with_its_hash_is_verified_when_it_is_to_run(tmp_path):
     text = own.binomial.plan([4])[1].split("\n", 2)[2].replace("put 1 in", "put 1 in+8", 1)
     file.write_text(_core.SavedPlan.with_hash(text))
     choose(file)
+    greedy = _core.SavedPlan(_core.SavedPlan.with_hash(own.binomial.plan([4])[1].split("\n", 2)[2].replace(": put", "tmp 46000000000000 : put", 1)))
+    with pytest.raises(ValueError, match="rank 0 asks for 46000000000000 bytes of scratch"):
+        _core.verify(greedy, fanlight.Problem("bcast", 4))
     with pytest.raises(ValueError, match=r"the plan binomial is wrong for 64 bytes: rank \d, round \d: .*outside of the input"):
         _core.schedules(f"file({file})", fanlight.Problem("bcast", 4, bytes=64))
