@@ -273,12 +273,12 @@ class Schedule:
     def text(self, seen_from: int = 0) -> str:
         """As a line of a plan, with ranks counted from this one."""
         def relative(rank):
-            return str((rank - seen_from) % self.problem.size)
+            return (rank - seen_from) % self.problem.size
 
         def step(s):
-            words = [s.word, *([relative(s.peer)] if s.peer >= 0 else []), *([str(s.offer)] if s.word == "get" else []),
+            words = [s.word, *([str(relative(s.peer))] if s.peer >= 0 else []), *([str(s.offer)] if s.word == "get" else []),
                      *(str(a) for a in (s.source, s.target) if a is not None), str(s.bytes),
-                     *([",".join(map(relative, s.readers))] if s.readers else []), *([s.order] if s.order else [])]
+                     *([",".join(map(str, sorted(map(relative, s.readers))))] if s.readers else []), *([s.order] if s.order else [])]
             return " ".join(words)
 
         scratch = f"tmp {self.reserved} " if self.reserved.terms else ""

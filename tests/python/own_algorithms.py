@@ -113,3 +113,18 @@ def read_from_root(p):
         s.next_round()
         s.copy(there, s.output, p.bytes)
     return s
+
+
+@fanlight.algorithm("bcast")
+def in_halves(p):
+    """The same ranks offer again in the second part."""
+    s = fanlight.Schedule(p)
+    for i in range(2):
+        half = p.part(i, 2)
+        s.run(read_from_root, [list(range(p.size))], half.bytes, roots=[p.root], input=s.input + half.offset, output=s.output + half.offset)
+    return s
+
+
+@fanlight.algorithm("allreduce")
+def by_operator(p):
+    return (parts if p.commutative else reduce_and_bcast)(p)

@@ -11,10 +11,16 @@ from fanlight.errors import FanlightError
 import own_algorithms as own
 
 
-@pytest.mark.parametrize("algorithm", [own.binomial, own.ring, own.in_order, own.parts, own.read_from_root, own.reduce_and_bcast],
+@pytest.mark.parametrize("algorithm", [own.binomial, own.ring, own.in_order, own.parts, own.read_from_root, own.reduce_and_bcast,
+                                       own.in_halves, own.by_operator],
                          ids=lambda a: a.name)
 def test_right(algorithm):
     assert fanlight.verify(algorithm, ranks=range(1, 7)) == []
+
+
+def test_one_section_for_all_roots_where_they_are_alike():
+    assert own.read_from_root.plan([4])[1].count("ranks 4") == 1
+    assert own.in_order.plan([4])[1].count("ranks 4 root") == 4
 
 
 @pytest.mark.parametrize("topology,ranks", [("2x2", 4), ("3+2", 5), ("2x*:cyclic", 6)])
