@@ -305,11 +305,12 @@ NB_MODULE(_core, m) {
         Problem p;
         p.operation = operation_from(operation);
         p.commutative = commutative;
-        const Domains map = Topology::from(std::to_string(nodes) + "x*", ranks).level(0);
+        const Topology topology = Topology::from(std::to_string(nodes) + "x*", ranks);
+        const Domains map = topology.level(0);
         const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
                           .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
-                          .commutative = commutative, .mpi = mpi};
+                          .commutative = commutative, .topology = topology, .mpi = mpi};
         const Selector selector(forced, rules);
         const Choice c = selector.choose(s);
         nb::dict d;

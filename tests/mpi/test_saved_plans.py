@@ -35,6 +35,13 @@ def test_results(mpi, ranks, settings, plans, fanlight_only):
         assert f"file({plans / operation}.plan)" in result.report.algorithms(operation), str(result)
 
 
+def test_levels(plans, tmp_path, fanlight_only):
+    own.two_levels.save(tmp_path / "levels.plan", ranks=[4], topology="2x2")
+    for topology in ("2x*", "2x*:cyclic"):
+        result = run(MPICH, 4, "collectives --quick --only=bcast", {"ALGORITHM": f"bcast:file({tmp_path}/levels.plan)", "TOPOLOGY": topology}).must_be_ok()
+        assert any("file" in a for a in result.report.algorithms("bcast")) == (topology == "2x*"), str(result)
+
+
 def test_the_next_rule_where_it_does_not_fit(plans, fanlight_only):
     result = run(MPICH, 2, "collectives --quick --only=bcast", {"ALGORITHM": forced(plans, ["bcast"])}, timeout=100).must_be_ok()
     assert result.report.calls("bcast") and not any("file" in a for a in result.report.algorithms("bcast"))

@@ -107,6 +107,13 @@ def test_chosen_where_it_fits(tmp_path):
         fanlight.verify(f"file({file})", fanlight.Problem("bcast", 3))
 
 
+def test_a_plan_for_one_topology(tmp_path):
+    own.two_levels.save(tmp_path / "levels.plan", ranks=[4], topology="2x2")
+    assert "levels.plan" in choose(tmp_path / "levels.plan", nodes=2)["algorithm"]
+    for nodes in (1, 3):
+        assert "built-in rules" in choose(tmp_path / "levels.plan", nodes=nodes)["rule"]
+
+
 def test_operators_that_do_not_commute(tmp_path):
     own.parts.save(tmp_path / "a.plan", ranks=[3])
     own.reduce_and_bcast.save(tmp_path / "b.plan", ranks=[3])
