@@ -19,6 +19,7 @@
 #include "schedule/schedule.h"
 #include "schedule/verify.h"
 #include "execute/wait.h"
+#include "plan_binding.h"
 #include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
@@ -45,6 +46,19 @@ const Algorithm& named_for(std::string_view name, const Problem& p) {
     if (const std::string why = restriction(a, p); !why.empty())
         throw std::invalid_argument(std::string(a.name) + ": " + why);
     return a;
+}
+
+// Of all ranks, by a row of the catalogue, a file that has been read, or a SavedPlan.
+std::vector<Schedule> schedules_by(nb::handle algorithm, const Problem& p) {
+    if (!nb::isinstance<nb::str>(algorithm)) return schedules_of_plan(algorithm, p);
+    const Algorithm& a = named_for(nb::cast<std::string_view>(algorithm), p);
+    Problem of_plan = p;
+    of_plan.parameters.plan = a.plan;
+    return schedules_of_all(a.schedule, of_plan);
+}
+
+std::string name_of(nb::handle algorithm) {
+    return nb::cast<std::string>(nb::isinstance<nb::str>(algorithm) ? nb::borrow<nb::object>(algorithm) : nb::object(algorithm.attr("name")));
 }
 
 Problem make_problem(std::string_view operation, int size, int rank, int root, std::size_t bytes,
@@ -163,6 +177,7 @@ NB_MODULE(_core, m) {
         .def_ro("rank", &Problem::rank)
         .def_ro("root", &Problem::root)
         .def_ro("bytes", &Problem::bytes)
+        .def_ro("commutative", &Problem::commutative)
         .def_prop_ro("levels", [](const Problem& p) { return p.topology.levels(); })
         .def_prop_ro("topology", [](const Problem& p) { return p.topology.text(); });
 
@@ -230,20 +245,20 @@ NB_MODULE(_core, m) {
         };
     }, "The parameters that algorithms may take, with what they mean");
 
-    m.def("schedule", [](std::string_view algorithm, const Problem& p) {
-        return named_for(algorithm, p).schedule(problem_at(p, p.rank));
+    m.def("schedule", [](nb::handle algorithm, const Problem& p) {
+        return schedules_by(algorithm, p)[static_cast<std::size_t>(p.rank)];
     }, "algorithm"_a, "problem"_a, "The schedule of problem.rank");
-    m.def("schedules", [](std::string_view algorithm, const Problem& p) {
-        return schedules_of_all(named_for(algorithm, p).schedule, p);
+    m.def("schedules", [](nb::handle algorithm, const Problem& p) {
+        return schedules_by(algorithm, p);
     }, "algorithm"_a, "problem"_a, "The schedules of all ranks");
-    m.def("verify", [](std::string_view algorithm, const Problem& p, int calls) {
-        const Algorithm& a = named_for(algorithm, p);
+    m.def("verify", [](nb::handle algorithm, const Problem& p, int calls) {
+        const std::vector<Schedule> schedules = schedules_by(algorithm, p);
         nb::gil_scoped_release release;
-        return verify(schedules_of_all(a.schedule, p), p, {.calls = calls});
+        return verify(schedules, p, {.calls = calls});
     }, "algorithm"_a, "problem"_a, "calls"_a = 1, "What is wrong with it, by a symbolic run of all ranks; empty if it is right");
 
-    m.def("count", [](std::string_view algorithm, const Problem& p) {
-        const Counts c = count(schedules_of_all(named_for(algorithm, p).schedule, p), p.topology);
+    m.def("count", [](nb::handle algorithm, const Problem& p) {
+        const Counts c = count(schedules_by(algorithm, p), p.topology);
         const auto traffic = [](nb::dict& d, const Traffic& t) {
             d["messages"] = t.messages;
             d["signals"] = t.signals;
@@ -264,10 +279,10 @@ NB_MODULE(_core, m) {
         d["combined"] = c.combined;
         return d;
     }, "algorithm"_a, "problem"_a, "Messages, bytes and rounds, over all ranks, and between the domains of each level of the topology");
-    m.def("cost", [](std::string_view algorithm, const Problem& p) {
+    m.def("cost", [](nb::handle algorithm, const Problem& p) {
         const Machine machine = machine_named("generic");
         const Placement places = p.topology.levels() > 0 ? Placement(machine, p.topology.level(0)) : Placement(machine, p.size);
-        return simulate(schedules_of_all(named_for(algorithm, p).schedule, p), machine, places).seconds;
+        return simulate(schedules_by(algorithm, p), machine, places).seconds;
     }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
     m.def("machines", &machines, "The machines that come with Fanlight: name and text");
     nb::class_<Machine>(m, "Machine", "As the cost model sees it")
@@ -282,13 +297,13 @@ NB_MODULE(_core, m) {
                  for (const Radices& r : topologies(machine, Placement(machine, ranks, nodes))) result.emplace_back(r.topology, r.radices);
                  return result;
              }, "ranks"_a, "nodes"_a = 0, "What algorithms by levels may be told of it: the text of a topology, and its radices");
-    m.def("simulate", [](std::string_view algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
+    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
                          std::size_t copied_once, bool own_pages, bool asks_ahead, bool with_spans) {
-        const Algorithm& a = named_for(algorithm, p);
+        const std::vector<Schedule> schedules = schedules_by(algorithm, p);
         Simulation s;
         {
             nb::gil_scoped_release release;
-            s = simulate(schedules_of_all(a.schedule, p), machine, Placement(machine, p.size, nodes),
+            s = simulate(schedules, machine, Placement(machine, p.size, nodes),
                          {.inlined = inlined, .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, with_spans);
         }
         nb::dict d;
@@ -302,16 +317,17 @@ NB_MODULE(_core, m) {
     }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = Transfer{}.inlined,
        "copied_once"_a = Transfer{}.copied_once, "own_pages"_a = false, "asks_ahead"_a = false, "spans"_a = false,
        "Seconds on a machine, in all and for each rank; spans: (rank, round, step, peer, bytes, begin, ready, end)");
-    m.def("draw", [](std::string_view algorithm, const Problem& p, std::size_t block) {
-        const Algorithm& a = named_for(algorithm, p);
+    m.def("draw", [](nb::handle algorithm, const Problem& p, std::size_t block) {
         DrawOptions options;
-        options.title = std::string(to_string(p.operation)) + " " + std::string(a.name) + ", " +
+        options.title = std::string(to_string(p.operation)) + " " + name_of(algorithm) + ", " +
                         std::to_string(p.size) + " ranks";
         options.topology = p.topology;
         options.block = block;
         if (block) options.label = Label::blocks;
-        return draw_svg(schedules_of_all(a.schedule, p), options);
+        return draw_svg(schedules_by(algorithm, p), options);
     }, "algorithm"_a, "problem"_a, "block"_a = 0, "The message pattern as SVG");
+
+    bind_plans(m);
 
     m.def("settings", [] {
         const auto all = settings();
@@ -324,11 +340,12 @@ NB_MODULE(_core, m) {
         Problem p;
         p.operation = operation_from(operation);
         p.commutative = commutative;
-        const Domains map = Topology::from(std::to_string(nodes) + "x*", ranks).level(0);
+        const Topology topology = Topology::from(std::to_string(nodes) + "x*", ranks);
+        const Domains map = topology.level(0);
         const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
                           .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
-                          .commutative = commutative, .mpi = mpi};
+                          .commutative = commutative, .topology = topology, .mpi = mpi};
         const Selector selector(forced, rules);
         const Choice c = selector.choose(s);
         nb::dict d;

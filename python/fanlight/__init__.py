@@ -9,9 +9,12 @@ from pathlib import Path
 __version__ = "0.1.0"
 
 _core_names = frozenset({
-    "Problem", "algorithms", "operations", "parameters", "settings", "schedule", "schedules", "verify", "count", "cost",
-    "draw", "machines", "Machine", "simulate", "choose", "built_in_rules", "usable_cores",
+    "Problem", "algorithms", "operations", "parameters", "settings", "machines", "Machine", "choose", "built_in_rules", "usable_cores",
 })
+
+# Of built-in algorithms and of those in Python alike.
+_own_names = {name: "own_algorithms" for name in ("algorithm", "verify", "count", "cost", "simulate", "draw", "schedule", "schedules")}
+_own_names["Schedule"] = "builder"
 
 # What needs mpi4py, which is imported with the first of them.
 _mpi_names = {name: "collectives" for name in (
@@ -20,7 +23,7 @@ _mpi_names = {name: "collectives" for name in (
     "ireduce_scatter_block", "iscan", "iscatter", "prepare", "reduce", "reduce_scatter_block", "scan", "scatter", "set_algorithm")}
 _mpi_names.update(shared_array="shared", global_array="distributed")
 
-__all__ = sorted(_core_names)
+__all__ = sorted({*_core_names, *_own_names})
 
 # In a checkout the compiled modules lie in its build tree.
 if (_built := Path(__file__).resolve().parents[2] / "build" / "release" / "python").is_dir():
@@ -33,9 +36,9 @@ def __getattr__(name):
         from . import _core
 
         return getattr(_core, name)
-    if name in _mpi_names:
+    if module := _own_names.get(name) or _mpi_names.get(name):
         from importlib import import_module
 
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_mpi_names[name]}"), name)
+        found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
         return found
     raise AttributeError(f"module 'fanlight' has no attribute {name!r}")

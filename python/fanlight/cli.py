@@ -222,8 +222,7 @@ def verify(
     operation = check_operation(operation)
     chosen = core().algorithms(operation)
     if algorithm:
-        one, _ = named(operation, algorithm)
-        chosen = [a for a in chosen if a.name == one.name]
+        chosen = [named(operation, algorithm)[0]]
     if proofs.run(chosen, sizes, calls, console):
         raise typer.Exit(1)
 

@@ -15,7 +15,7 @@ UNUSUAL = {"degree": 1, "minimum": 2, "shift": 3}
 TOPOLOGIES = ["2x*", "2x2x*:cyclic"]
 
 
-def cases(algorithm, size: int):
+def cases(algorithm, size: int, topology: str = ""):
     """The problems of one number of ranks: every root, an operator that commutes and one that
     does not, one element and several, for v forms blocks of different lengths with empty ones, and the
     parameters that the algorithm takes."""
@@ -37,7 +37,7 @@ def cases(algorithm, size: int):
             else:
                 lengths = [dict(bytes=1), dict(bytes=2 * size + 1)]
             for length in lengths:
-                for parameters in [{}, *(dict([p]) for p in UNUSUAL.items() if p[0] in algorithm.parameters),
+                for parameters in [dict(topology=topology), *(dict([p]) for p in UNUSUAL.items() if p[0] in algorithm.parameters),
                                    *(dict(topology=t) for t in TOPOLOGIES if algorithm.levels)]:
                     problem = _core.Problem(operation, size, **common, **length, **parameters)
                     if not algorithm.restriction(problem):

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/declarations.h"
+#include "algorithms/plan_files.h"
 
 namespace fanlight {
 namespace {
@@ -77,7 +78,7 @@ std::vector<Algorithm> make_catalogue() {
         result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
                           has(property::even), has(property::commutative),
                           has(property::pipelined), has(property::piecewise),
-                          has(property::levels), parameters_of(row), row.description, row.paper});
+                          has(property::levels), parameters_of(row), row.description, row.paper, 0});
     }
     return result;
 }
@@ -98,7 +99,7 @@ const Algorithm* find_algorithm(Operation operation, std::string_view name) {
     const std::string wanted = as_users_write(name);
     for (const Algorithm& algorithm : algorithms())
         if (algorithm.operation == operation && algorithm.name == wanted) return &algorithm;
-    return nullptr;
+    return find_algorithm_of_file(operation, name);
 }
 
 std::string restriction(const Algorithm& algorithm, const Problem& problem) {
@@ -112,7 +113,7 @@ std::string restriction(const Algorithm& algorithm, const Problem& problem) {
         return name() + " needs an even number of ranks, and there are " + std::to_string(problem.size);
     if (algorithm.commutative && !problem.commutative)
         return name() + " needs an operator that commutes";
-    return {};
+    return algorithm.plan ? restriction_of_file(algorithm.plan, problem) : std::string();
 }
 
 }  // namespace fanlight

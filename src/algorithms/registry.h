@@ -1,6 +1,7 @@
 // The catalogue of algorithms: one row of registry.def each.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +27,13 @@ struct Algorithm {
     std::vector<std::string_view> parameters;  // that it takes: "degree", "piece" ...
     std::string_view description;
     std::string_view paper;
+    std::uint32_t plan = 0; // not of the catalogue: a file's number (plan_files.h), which Parameters::plan has as well
 
     bool takes(std::string_view parameter) const;
 };
 
 std::span<const Algorithm> algorithms();
-// Null if there is none; '_' and '-' are the same in a name.
+// In the catalogue, or a file that has been read.  Null if there is none; '_' and '-' are the same in a name.
 const Algorithm* find_algorithm(Operation, std::string_view name);
 // Why this algorithm cannot serve this problem; empty if it can.
 std::string restriction(const Algorithm&, const Problem&);

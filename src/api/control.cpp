@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "algorithms/level_names.h"
@@ -96,8 +97,19 @@ int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) try {
     const std::string text = algorithms ? algorithms : "";
     if (!same_on_all_ranks(comm, text))
         return raise(comm, "fanlight_set_algorithm: the ranks do not name the same algorithms (here \"" + text + "\")");
-    const std::shared_ptr<const Selector> chosen = selector(text);
-    check_restrictions(*chosen, *c);
+    std::shared_ptr<const Selector> chosen;
+    std::string read, wrong;
+    try {
+        chosen = selector(text);
+        check_restrictions(*chosen, *c);
+        read = chosen->digest();
+    } catch (const std::invalid_argument& e) {
+        wrong = e.what();
+    }
+    // A file may be another one, or missing, on another node.
+    if (!same_on_all_ranks(comm, read + wrong))
+        return raise(comm, "fanlight_set_algorithm: the ranks do not read the same from the files that are named (here " + (wrong.empty() ? read : wrong) + ")");
+    if (!wrong.empty()) return raise(comm, wrong);
     c->decide_by(chosen);
     return MPI_SUCCESS;
 } catch (const std::exception& e) {

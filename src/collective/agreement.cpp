@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "collective/interposition.h"
 #include "collective/library.h"
 #include "collective/report.h"
+#include "collective/serving.h"
 #include "config/config.h"
 
 namespace fanlight {
@@ -21,10 +23,20 @@ struct Fact {
     std::string name, value;
 };
 
+// Where a rank alone cannot read one, that is a difference as well.
+std::string contents_of_files() {
+    try {
+        return selector()->digest();
+    } catch (const std::invalid_argument& e) {
+        return e.what();
+    }
+}
+
 std::vector<Fact> facts() {
     std::vector<Fact> all;
     for (const Setting& s : settings())
         if (s.same) all.push_back({std::string(s.variable), s.value(config())});
+    all.push_back({"what the files of FANLIGHT_ALGORITHM and FANLIGHT_RULES say", contents_of_files()});
     all.push_back({"MPI_Wait", waits_come_here() ? "Fanlight's" : "not Fanlight's"});
     return all;
 }

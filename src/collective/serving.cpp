@@ -244,6 +244,7 @@ Situation Serving::situation(const Problem& problem) const {
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
     situation.commutative = problem.commutative;
+    situation.topology = topology_;
     situation.mpi = mpi_name();
     return situation;
 }
@@ -317,9 +318,13 @@ void Serving::make(Decision& d) {
         if (unknown) check_room(d);
         else group_of(d).plan(*d.algorithm, problem, d.plan, reach);
     } catch (const std::invalid_argument& e) {
-        verbose([&] { return std::string("left to the MPI library: ") + e.what(); }, rank);
+        const std::string why = std::string("left to the MPI library: ") + e.what();
+        const bool from_file = choice.algorithm->plan != 0;
+        static std::atomic<bool> said{false};  // for the first length that it meets
+        if (from_file && rank == 0 && !said.exchange(true)) say(why);
+        else verbose([&] { return why; }, rank);
         d.algorithm = nullptr;
-        d.reason = Reason::no_room;
+        d.reason = from_file ? Reason::saved_plan : Reason::no_room;
         return;
     }
     d.text = text_of(*d.algorithm, choice.parameters.levels);

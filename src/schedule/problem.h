@@ -58,6 +58,7 @@ struct Parameters {
 #include "schedule/parameters.def"
 #undef PARAMETER
     std::uint64_t levels = 0;  // by-levels: which algorithms a rule names for them (algorithms/level_names.h)
+    std::uint32_t plan = 0;    // of an algorithm that was read from a file: which (algorithms/plan_files.h)
     friend bool operator==(const Parameters&, const Parameters&) = default;
 };
 

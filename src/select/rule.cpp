@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/level_names.h"
+#include "algorithms/plan_files.h"
 #include "config/parse.h"
 
 namespace fanlight {
@@ -143,6 +144,7 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     if (!algorithm && !words.empty()) wrong("native has no parameters");
     Choice choice;
     choice.algorithm = algorithm;
+    choice.parameters.plan = algorithm ? algorithm->plan : 0;
     if (words.empty()) return choice;
     std::vector<std::string_view> allowed(algorithm->parameters.begin(), algorithm->parameters.end()), seen;
     allowed.insert(allowed.end(), ways.begin(), ways.end());
@@ -202,6 +204,11 @@ Choice parse_choice(Operation operation, std::string_view text) {
     // In a rule's line parameters may stand behind it.
     const auto behind = open == std::string_view::npos ? std::vector(name.begin() + !name.empty(), name.end()) : words_of(text.substr(close + 1));
     words.insert(words.end(), behind.begin(), behind.end());
+    if (!name.empty() && name.front() == "file") {
+        if (words.empty() || words.front().find('=') != std::string_view::npos) wrong("file needs the name of a plan: file(mine.plan)");
+        const Algorithm& read = algorithm_of_file(operation, words.front());
+        return choice_of(&read, std::span(words).subspan(1));
+    }
     return choice_of(algorithm_or_native(operation, name.empty() ? "" : name.front()), words);
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "algorithms/level_names.h"
+#include "algorithms/plan_files.h"
 #include "select/rule.h"
 
 namespace fanlight {
@@ -92,6 +93,10 @@ Problem problem_of(const Situation& s, const Rule& rule) {
     p.size = (s.by_levels && !rule.flat) || (s.lanes && rule.lanes) ? s.nodes : s.ranks;
     p.bytes = s.bytes;
     p.commutative = s.commutative;
+    if (rule.algorithm && rule.algorithm->plan) {
+        p.size = s.ranks;
+        p.topology = s.topology;
+    }
     return p;
 }
 
@@ -100,11 +105,19 @@ Problem problem_of(const Situation& s, const Rule& rule) {
 Selector::Selector(std::string_view forced, const std::string& file, std::string_view chosen) {
     add_forced(rules_, forced, "FANLIGHT_ALGORITHM");
     add_forced(rules_, chosen, "fanlight_set_algorithm");
-    if (!file.empty()) add_rules(rules_, read_file(file), file);
+    if (!file.empty()) add_rules(rules_, file_ = read_file(file), file);
     add_rules(rules_, built_in_rules(), "built-in rules");
 }
 
 Selector::~Selector() = default;
+
+std::string Selector::digest() const {
+    std::string text;
+    for (const Rule& rule : rules_)
+        if (rule.algorithm && rule.algorithm->plan)
+            text.append(text.empty() ? "" : ", ").append(hash_of_file(rule.algorithm->plan)).append(" ").append(rule.algorithm->name);
+    return file_.empty() ? text : text + (text.empty() ? "" : "; ") + file_;
+}
 
 Choice Selector::choose(const Situation& situation) const {
     for (const Rule& rule : rules_) {
@@ -113,7 +126,7 @@ Choice Selector::choose(const Situation& situation) const {
         if (rule.by_levels && situation.nodes > 1 && !situation.by_levels && !rule.forced) continue;
         if (rule.algorithm) {
             const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
-            if (!why.empty() && rule.forced) throw std::invalid_argument(rule.text + ": " + why);
+            if (!why.empty() && rule.forced && !rule.algorithm->plan) throw std::invalid_argument(rule.text + ": " + why);
             if (!why.empty()) continue;
         }
         Choice choice = rule;

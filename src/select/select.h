@@ -8,7 +8,8 @@
 // powers of 1024.  bytes: the length of the vector, or of one block (v forms: the mean, total
 // bytes / ranks).  `native` is the MPI library's own.  Forced algorithms (FANLIGHT_ALGORITHM) are
 // written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an algorithm does
-// not take is an error.
+// not take is an error.  file(mine.plan) is an algorithm that was saved in a file (docs/own-algorithms.md): where that is
+// not meant for the problem the next rule is looked at, also where it is forced.
 //
 // nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
 // between the nodes, one rank of each: `ring` is short for by-levels(ring).  lanes=yes: not one rank of each node but all
@@ -41,6 +42,7 @@ struct Situation {
     bool oversubscribed = false;
     bool single_copy = true;
     bool commutative = true;
+    Topology topology = {};  // of the ranks
     std::string_view mpi;   // "mpich", "openmpi", "impi", ...: the library that would serve it
 };
 
@@ -64,11 +66,14 @@ public:
     // A forced algorithm that a restriction forbids for this situation: std::invalid_argument.
     // A rule's algorithm that a restriction forbids is passed over.
     Choice choose(const Situation&) const;
+    // What was read from files: with the same settings and the same digest two selectors choose alike.
+    std::string digest() const;
     // The least and the greatest length for which the same rules hold as for this situation's.
     std::pair<std::size_t, std::size_t> alike(const Situation&) const;
 
 private:
     std::vector<Rule> rules_;
+    std::string file_;  // its text
 };
 
 // The built-in rules' text (src/select/rules.txt).
