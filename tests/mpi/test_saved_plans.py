@@ -1,6 +1,5 @@
 """Algorithms in Python, saved in files that programs load: in unmodified programs on the real MPIs."""
 
-import os
 import sys
 
 import pytest
