@@ -8,15 +8,15 @@
 
 namespace fanlight {
 
-Parts::Parts(const Problem& problem, const Butterfly& butterfly)
+PackedParts::PackedParts(const Problem& problem, const Butterfly& butterfly)
     : butterfly_(butterfly), rank_(problem.rank), size_(problem.size), starts_(static_cast<std::size_t>(problem.size) + 1, 0) {
     for (int r = 0; r < size_; ++r) starts_[static_cast<std::size_t>(butterfly.part(r)) + 1] = problem.block(r).bytes;
     for (std::size_t i = 1; i < starts_.size(); ++i) starts_[i] += starts_[i - 1];
 }
 
-std::size_t Parts::bytes(int first, int count) const { return starts_[static_cast<std::size_t>(first + count)] - starts_[static_cast<std::size_t>(first)]; }
+std::size_t PackedParts::bytes(int first, int count) const { return starts_[static_cast<std::size_t>(first + count)] - starts_[static_cast<std::size_t>(first)]; }
 
-Parts::Step Parts::step(int k) const {
+PackedParts::Step PackedParts::step(int k) const {
     const int width = size_ >> (k + 1), lower = butterfly_.part(rank_) / (2 * width) * 2 * width;
     const Block low{bytes(0, lower), bytes(lower, width)}, high{bytes(0, lower + width), bytes(lower + width, width)};
     const bool upper = butterfly_.upper(k, rank_);

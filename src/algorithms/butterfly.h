@@ -43,9 +43,9 @@ private:
 };
 
 // The blocks of all ranks packed in the order of the parts that ranks hold in the end.
-class Parts {
+class PackedParts {
 public:
-    Parts(const Problem&, const Butterfly&);
+    PackedParts(const Problem&, const Butterfly&);
 
     std::size_t bytes(int first, int count) const;
     // With whom this rank meets in step k, and which half each keeps.

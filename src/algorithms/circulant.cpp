@@ -22,7 +22,7 @@ std::vector<BlockRun> runs_of(const Problem& p, int first, int count) {
     return result;
 }
 
-std::size_t length(const Problem& p, int first, int count) {
+std::size_t bytes_of(const Problem& p, int first, int count) {
     std::size_t bytes = 0;
     for (const BlockRun& run : runs_of(p, first, count)) bytes += run.bytes;
     return bytes;
@@ -74,7 +74,7 @@ void reduce_circulant(Builder& b, const Problem& problem, Address result) {
     }
     // Of the blocks from the own one on; the same room on all ranks.
     std::size_t most = 0;
-    for (int r = 0; r < problem.size; ++r) most = std::max(most, length(problem, r, skip[1]));
+    for (int r = 0; r < problem.size; ++r) most = std::max(most, bytes_of(problem, r, skip[1]));
     const Address sums = b.reserve(most);
     for (std::size_t k = 1; k < skip.size(); ++k)
         for (const Meeting& m : meetings(problem, skip[k - 1], skip[k])) {
@@ -84,19 +84,19 @@ void reduce_circulant(Builder& b, const Problem& problem, Address result) {
                 own(m.distance, m.count, [&](Address from, std::size_t packed, std::size_t bytes) { b.put(m.up, from, sums + packed, bytes); });
                 own(0, m.count, [&](Address, std::size_t packed, std::size_t bytes) { b.arrive(m.down, sums + packed, bytes, order); });
             } else {
-                b.put(m.up, sums + length(problem, rank, m.distance), sums, length(problem, rank + m.distance, m.count));
-                b.arrive(m.down, sums, length(problem, rank, m.count), order);
+                b.put(m.up, sums + bytes_of(problem, rank, m.distance), sums, bytes_of(problem, rank + m.distance, m.count));
+                b.arrive(m.down, sums, bytes_of(problem, rank, m.count), order);
             }
             if (begins) {
                 // What comes first takes in the own input, without a copy; where nothing comes that lies there already.
-                const std::size_t before = length(problem, rank, m.count);
+                const std::size_t before = bytes_of(problem, rank, m.count);
                 own(m.count, skip[1] - m.count, [&](Address from, std::size_t packed, std::size_t bytes) { b.copy(from, sums + before + packed, bytes); });
                 b.next_round();
                 own(0, m.count, [&](Address from, std::size_t packed, std::size_t bytes) { b.combine(from, sums + packed, bytes, Order::before); });
             }
             b.next_round();
         }
-    b.copy(sums, result, length(problem, rank, 1));
+    b.copy(sums, result, bytes_of(problem, rank, 1));
     b.next_round();
 }
 

@@ -12,7 +12,7 @@ namespace fanlight::allgather_algorithms {
 Schedule bine(const Problem& problem) {
     Builder b(problem);
     const Butterfly butterfly(problem.size, true);
-    const Parts parts(problem, butterfly);
+    const PackedParts parts(problem, butterfly);
     const Address packed = b.reserve(problem.size > 1 ? parts.bytes(0, problem.size) : 0);
     const auto at = [&](int r) { return r == problem.rank ? input() : packed + parts.bytes(0, butterfly.part(r)); };
     if (problem.size > 1) b.copy(input(), packed + parts.bytes(0, butterfly.part(problem.rank)), problem.block(problem.rank).bytes);

@@ -12,7 +12,7 @@ namespace fanlight::reduce_scatter_block_algorithms {
 Schedule bine(const Problem& problem) {
     Builder b(problem);
     const Butterfly butterfly(problem.size, true);
-    const Parts parts(problem, butterfly);
+    const PackedParts parts(problem, butterfly);
     const Address sums = b.reserve(parts.bytes(0, problem.size));
     for (int r = 0; r < problem.size; ++r) b.copy(input(problem.block(r).offset), sums + parts.bytes(0, butterfly.part(r)), problem.block(r).bytes);
     b.next_round();
