@@ -97,3 +97,12 @@ def test_explain_says_what_the_model_says(fanlight):
     assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: reduce-scatter-allgather" in said
     assert "by the model" not in fanlight("explain", "allreduce", "64K", "-n", 128).stdout
     assert "nothing" in fanlight("explain", "allreduce", "64K", "-n", 129, "--machine", "rome2x64").stdout
+
+
+def test_a_paper_at_its_own_scale(fanlight):
+    said = fanlight("simulate", "--paper", "pruned-ring", "-n", 9, "--sizes", "512K").stdout
+    assert "MPI_Bcast_opt" in said and "1.02 to 1.54" in said and "hornet" in said and "the MPI's own" not in said
+    said = fanlight("simulate", "--paper", "intra-cell", "-n", 16, "--sizes", "1K").stdout
+    assert "TREEMM(3)" in said and "simulated" in said
+    assert "no machine" in fanlight("simulate", "--paper", "rma-trees", code=2).stderr
+    assert "which operation" in fanlight("simulate", code=2).stderr
