@@ -1,6 +1,7 @@
 """`fanlight simulate`."""
 
 import json
+import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -106,3 +107,10 @@ def test_a_paper_at_its_own_scale(fanlight):
     assert "TREEMM(3)" in said and "simulated" in said
     assert "no machine" in fanlight("simulate", "--paper", "rma-trees", code=2).stderr
     assert "which operation" in fanlight("simulate", code=2).stderr
+
+
+def test_128_ranks_and_all_algorithms_at_12_sizes_take_less_than_a_minute(fanlight):
+    begin = time.monotonic()
+    said = fanlight("simulate", "allreduce", "-n", 128, "--machine", "rome2x64", "--sizes", "8..8M,16M", "--json").stdout
+    assert time.monotonic() - begin < 60
+    assert len({r["size"] for r in json.loads(said)["results"]}) == 12
