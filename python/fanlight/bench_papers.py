@@ -237,7 +237,7 @@ def show(console: Console, record: dict, paper: Paper, labels: dict[str, str]):
 
 
 def _times_table(comparison: Comparison, rows: list[dict], label: str):
-    ways = [*(w.name for w in comparison.ways), LIBRARY]
+    ways = [name for name in (*(w.name for w in comparison.ways), LIBRARY) if any(name in r["times"] for r in rows)]
     title = f"{comparison.operation}{' (sync)' if comparison.mode == 'sync' else ''}, {label}: medians in µs"
     sized = ["size"] if comparison.sizes else []
     t = table("ranks", *sized, *ways, title=title, numbers=("ranks", *sized, *ways))

@@ -170,12 +170,13 @@ def plot(results: list[dict], title: str, path: Path):
 
 
 def simulate(
-    operation: str,
-    ranks: int = typer.Option(..., "-n", "--ranks", min=1, max=4096),
+    operation: str = typer.Argument("", help="Not with --paper."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=4096),
     machine: str = typer.Option("this", "--machine", help="One that comes with Fanlight (`list` shows them), a file, or `this`, which "
                                                           "`fanlight bench --limits` has written."),
     nodes: int = typer.Option(0, "--nodes", min=0, help="On how many nodes; default: as few as hold them."),
-    sizes: str = typer.Option("8..8M", "--sizes", help="Bytes of the vector or of a block: 8,64K or 8..8M (times 4 each)."),
+    sizes: str = typer.Option("", "--sizes", help="Bytes of the vector or of a block: 8,64K or 8..8M (times 4 each), the default."),
+    paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring or intra-cell."),
     algorithm: str = typer.Option("", "--algorithm", help="Only this one; also with parameters: 'tree(degree=4)'."),
     root: int = typer.Option(0, "--root", min=0),
     copied_once: str = typer.Option("32K", "--copied-once", help="From so many bytes on a peer's memory is read where it is."),
@@ -193,8 +194,15 @@ def simulate(
     console = cli.console
     if operation == "list":
         raise FanlightError("no operation 'list'", "The machines: " + ", ".join(n for n, _ in _core.machines()) + ".")
+    if paper:
+        from . import papers_simulated
+
+        papers_simulated.run(paper, ranks, parse_sizes(sizes) if sizes else [], console)
+        return
+    if not operation or ranks is None:
+        raise FanlightError("which operation, of how many ranks?", "For instance: fanlight simulate allreduce -n 128 --machine rome2x64")
     operation = cli.check_operation(operation)
-    wanted = [0] if operation == "barrier" else parse_sizes(sizes)
+    wanted = [0] if operation == "barrier" else parse_sizes(sizes or "8..8M")
     if root >= ranks:
         raise FanlightError(f"--root {root}: there are {ranks} ranks")
     if algorithm:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "../schedule/samples.h"
 #include "algorithms/registry.h"
@@ -91,7 +92,45 @@ TEST(simulate, readers_follow_each_other_and_lines_asked_for_ahead_overlap) {
     // Bits of one word: one after the other as well, but it is their writers who take turns.
     for (Schedule& x : s)
         for (Step& step : x.steps) step.bit = true;
-    EXPECT_GE(seconds(sample_of(s), m), 800);
+    const auto finish = simulate(s, m, Placement(m, 9)).finish;
+    EXPECT_DOUBLE_EQ(*std::max_element(finish.begin() + 1, finish.end()), 700);
+}
+
+TEST(simulate, links_bear_what_comes_in_and_what_goes_out) {
+    const Machine m = machine("", "socket 3 link=0.5\ncore 2 bandwidth=2", "step=0");
+    // Who of 0 to 5 reads 4000 bytes of whom.
+    const auto reads = [&](std::vector<std::pair<int, int>> pairs) {
+        std::vector<Schedule> s(6);
+        for (Schedule& x : s) x.round_ends = {0};
+        for (const auto& [reader, owner] : pairs) {
+            Schedule &from = s[static_cast<std::size_t>(owner)], &to = s[static_cast<std::size_t>(reader)];
+            from.readers = {reader};
+            from.steps = {step(StepKind::offer, -1, 4000)};
+            from.steps[0].readers = 1;
+            from.offers = 1;
+            to.steps = {step(StepKind::get, owner, 4000)};
+            from.round_ends = to.round_ends = {1};
+        }
+        return seconds(sample_of(s), m, in_place);
+    };
+    EXPECT_NEAR(reads({{0, 1}}), 4000, 1e-6);           // nothing leaves the socket
+    EXPECT_NEAR(reads({{0, 2}}), 8000, 1e-6);
+    EXPECT_NEAR(reads({{0, 2}, {1, 4}}), 16000, 1e-6);  // both come in by one link
+    EXPECT_NEAR(reads({{0, 2}, {4, 3}}), 16000, 1e-6);  // both go out by one link
+    EXPECT_NEAR(reads({{0, 2}, {3, 1}}), 8000, 1e-6);   // one in, one out
+}
+
+TEST(simulate, what_is_combined_stays_in_the_cores_cache_while_it_fits) {
+    const Machine m = machine("", "core 2 bandwidth=2 size=3000");
+    const auto combine = [&](std::size_t bytes) {
+        std::vector<Schedule> s(1);
+        s[0].steps = {step(StepKind::combine, -1, bytes)};
+        s[0].steps[0].order = Order::after;
+        s[0].round_ends = {1};
+        return simulate(s, m, Placement(m, 1)).seconds;
+    };
+    EXPECT_NEAR(combine(3000), 1500, 1e-6);
+    EXPECT_NEAR(combine(4000), 6000, 1e-6);
 }
 
 TEST(simulate, bandwidth_is_shared_by_those_who_use_it_at_that_time) {

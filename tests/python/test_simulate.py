@@ -1,6 +1,7 @@
 """`fanlight simulate`."""
 
 import json
+import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -97,3 +98,19 @@ def test_explain_says_what_the_model_says(fanlight):
     assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: reduce-scatter-allgather" in said
     assert "by the model" not in fanlight("explain", "allreduce", "64K", "-n", 128).stdout
     assert "nothing" in fanlight("explain", "allreduce", "64K", "-n", 129, "--machine", "rome2x64").stdout
+
+
+def test_a_paper_at_its_own_scale(fanlight):
+    said = fanlight("simulate", "--paper", "pruned-ring", "-n", 9, "--sizes", "512K").stdout
+    assert "MPI_Bcast_opt" in said and "1.02 to 1.54" in said and "hornet" in said and "the MPI's own" not in said
+    said = fanlight("simulate", "--paper", "intra-cell", "-n", 16, "--sizes", "1K").stdout
+    assert "TREEMM(3)" in said and "simulated" in said
+    assert "no machine" in fanlight("simulate", "--paper", "rma-trees", code=2).stderr
+    assert "which operation" in fanlight("simulate", code=2).stderr
+
+
+def test_128_ranks_and_all_algorithms_at_12_sizes_take_less_than_a_minute(fanlight):
+    begin = time.monotonic()
+    said = fanlight("simulate", "allreduce", "-n", 128, "--machine", "rome2x64", "--sizes", "8..8M,16M", "--json").stdout
+    assert time.monotonic() - begin < 60
+    assert len({r["size"] for r in json.loads(said)["results"]}) == 12
