@@ -177,7 +177,7 @@ void LevelsOfBlocks::move_one_by_one(const Problem& part, Schedule (*own)(const 
             return part.operation == Operation::gather ? Buffers{there, output()} : Buffers{input(), there};
         });
     };
-    constexpr std::size_t at_one_time = 4;  // as many as a reader posts ahead (Channel::posts)
+    constexpr std::size_t at_one_time = 4;  // as many as a reader posts ahead
     for (std::size_t i = 0; i < most; i += at_one_time) {
         std::vector<std::function<void()>> moves;
         for (std::size_t k = i; k < std::min(i + at_one_time, most); ++k) moves.push_back([&, k] { move(k); });

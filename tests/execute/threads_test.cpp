@@ -78,8 +78,8 @@ void many_ranks(std::initializer_list<std::pair<int, bool>> groups) {
             for (std::size_t i = 0; i < all.size(); ++i) {
                 // So many threads on a few cores take long: of each operation one algorithm.
                 if (size > 66 && i > 0 && algorithms()[i].operation == algorithms()[i - 1].operation) continue;
-                // Its pieces would be shorter than a line of the cache: it is left to the MPI library.
-                if (size > 256 && !single_copy && algorithms()[i].operation == Operation::alltoallv) continue;
+                // These blocks grow with the ranks: all threads' together would take gigabytes.
+                if (size > 129 && family_of(algorithms()[i].operation) == Family::blocks_v) continue;
                 for (const Problem& p : all[i])
                     if (std::string w = run_and_check(g, algorithms()[i], p, size > 33 ? 1 : 2); !w.empty()) return w;
             }
