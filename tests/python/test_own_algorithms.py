@@ -23,6 +23,11 @@ def test_one_section_for_all_roots_where_they_are_alike():
     assert own.in_order.plan([4])[1].count("ranks 4 root") == 4
 
 
+def test_parts_are_whole_elements_and_even():
+    problem = fanlight.Problem("allreduce", 3, bytes=40, element=4)
+    assert [s.rounds[0][-1].bytes for s in fanlight.schedules(own.parts, problem)] == [12, 12, 16]
+
+
 @pytest.mark.parametrize("topology,ranks", [("2x2", 4), ("3+2", 5), ("2x*:cyclic", 6)])
 def test_levels(topology, ranks):
     assert fanlight.verify(own.two_levels, ranks=[ranks], topology=topology) == []
