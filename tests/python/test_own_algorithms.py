@@ -23,6 +23,11 @@ def test_one_section_for_all_roots_where_they_are_alike():
     assert own.in_order.plan([4])[1].count("ranks 4 root") == 4
 
 
+def test_parts_are_whole_elements_and_even():
+    problem = fanlight.Problem("allreduce", 3, bytes=40, element=4)
+    assert [s.rounds[0][-1].bytes for s in fanlight.schedules(own.parts, problem)] == [12, 12, 16]
+
+
 @pytest.mark.parametrize("topology,ranks", [("2x2", 4), ("3+2", 5), ("2x*:cyclic", 6)])
 def test_levels(topology, ranks):
     assert fanlight.verify(own.two_levels, ranks=[ranks], topology=topology) == []
@@ -101,6 +106,9 @@ def test_chosen_where_it_fits(tmp_path):
     assert code in _core.algorithm("bcast", f"file({file})").description
     for elsewhere in (dict(ranks=3), dict(size=4), dict(size=1025)):
         assert "built-in rules" in choose(file, **elsewhere)["rule"]
+    (tmp_path / "rules").write_text(f"bcast bytes=64.. -> file({file}) piece=4K  # a comment\n")
+    by_rule = [_core.choose("bcast", size, 4, rules=str(tmp_path / "rules")) for size in (63, 64)]
+    assert ["file" in c["algorithm"] for c in by_rule] == [False, True] and by_rule[1]["parameters"]["piece"] == 4096
     problem = fanlight.Problem("bcast", 4, root=2, bytes=777)
     assert fanlight.verify(f"file({file})", problem) == []
     with pytest.raises(ValueError, match="it is a plan for 2, 4, 8 ranks, and there are 3"):
