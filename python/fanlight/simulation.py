@@ -230,7 +230,8 @@ def simulate(
             r = min((r for r in results if r["size"] == wanted[0]), key=lambda r: r["seconds"])
             way = next(w for w in question.ways(algorithm) if (w[0].name, w[2]) == (r["algorithm"], r["topology"]))
             run = question.ask(way, wanted[0], spans=True)
-            name = f"{operation} {way[0].name}" + (f" {way[3]}" if way[3] else "") + f", {format_bytes(wanted[0])}, {ranks} ranks, {question.machine.name}: {format_seconds(run['seconds'])}"
+            what = f"{operation} {way[0].name}" + (f" {way[3]}" if way[3] else "")
+            name = f"{what}, {format_bytes(wanted[0])}, {ranks} ranks, {question.machine.name}: {format_seconds(run['seconds'])}"
             timelines.write(timeline, name, ranks, run["spans"])
     except OSError as e:
         raise FanlightError(f"{e.filename}: {e.strerror}", "Name a file in a folder that exists.") from e

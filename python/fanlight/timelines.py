@@ -43,7 +43,8 @@ def svg(title: str, ranks: int, spans: list) -> str:
     bottom = top + ranks * row
     for i in range(6):
         t = total * i / 5
-        out.append(f'<path d="M{x(t):.1f} {top}V{bottom + 4}" stroke="#00000030"/><text x="{x(t):.1f}" y="{bottom + 18}" text-anchor="middle">{t * 1e6:.3g}</text>')
+        out.append(f'<path d="M{x(t):.1f} {top}V{bottom + 4}" stroke="#00000030"/>'
+                   f'<text x="{x(t):.1f}" y="{bottom + 18}" text-anchor="middle">{t * 1e6:.3g}</text>')
     out.append(f'<text x="{left + width}" y="{bottom + 36}" text-anchor="end">µs</text></svg>')
     return "\n".join(out) + "\n"
 
