@@ -23,7 +23,7 @@ MPI_Comm communicator(const int* handle) {
 #endif
 }
 
-int to_fortran(MPI_Request request) {
+int integer_of(MPI_Request request) {
 #if defined(FANLIGHT_STANDARD_ABI)
     using Function = int (*)(MPI_Request);
     static const auto to_int = reinterpret_cast<Function>(fanlight::find_in_mpi("PMPI_Request_toint"));
@@ -52,7 +52,7 @@ void mpi_ibarrier_f08_(const int* comm, int* request, int* ierror) {
     if (!fanlight::takes_collectives()) return next.get()(comm, request, ierror);
     MPI_Request started = MPI_REQUEST_NULL;
     const int error = fanlight_ibarrier(communicator(comm), &started);
-    *request = to_fortran(started);
+    *request = integer_of(started);
     if (ierror) *ierror = error;
 }
 
@@ -62,7 +62,7 @@ void mpi_barrier_init_f08_(const int* comm, const int* info, int* request, int* 
     if (!fanlight::takes_collectives()) return next.get()(comm, info, request, ierror);
     MPI_Request initialised = MPI_REQUEST_NULL;
     const int error = fanlight_barrier_init(communicator(comm), MPI_INFO_NULL, &initialised);
-    *request = to_fortran(initialised);
+    *request = integer_of(initialised);
     if (ierror) *ierror = error;
 }
 #endif
