@@ -36,7 +36,7 @@ test: build
 
 # --- setup --------------------------------------------------------------------------------
 
-setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/debian/.ready
+setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/debian/.ready $(venv)/slurm/.ready
 
 $(venv)/.system: .ci/system_packages
 	@.ci/system_packages $(PYTHON)
@@ -48,8 +48,12 @@ $(venv)/%/.ready: requirements/%.txt $(venv)/.system
 	@$(@D)/bin/pip install --quiet --progress-bar off -r $<
 	@touch $@
 
-$(venv)/debian/.ready: .ci/debian_mpis $(venv)/.system
-	@.ci/debian_mpis $(@D)
+$(venv)/debian/.ready: .ci/debian_packages $(venv)/.system
+	@.ci/debian_packages $(@D) "MPICH and Open MPI" "mpich openmpi-bin" "libmpich-dev libopenmpi-dev"
+	@mkdir -p $(@D) && touch $@
+
+$(venv)/slurm/.ready: .ci/debian_packages $(venv)/.system
+	@.ci/debian_packages $(@D) "Slurm and Lmod" "slurmctld slurmd slurm-client munge libpmix2 libpmi2-0 lmod"
 	@mkdir -p $(@D) && touch $@
 
 # --- build --------------------------------------------------------------------------------

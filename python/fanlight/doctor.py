@@ -203,6 +203,9 @@ def of_slurm(mpi: mpis.Mpi | None):
     if not srun:
         yield Finding(PROBLEM, "Slurm", f"job {os.environ['SLURM_JOB_ID']}, but no srun on the PATH: the ranks are started by mpiexec",
                       "Load Slurm's module, or mount srun into the container, so that the job's limits hold for the ranks.")
+    elif mpi and launch.pmi_for(mpi, launch.srun_plugins(srun)) and not launch.srun_for(srun, mpi, "").pmi:
+        yield Finding(PROBLEM, "Slurm", f"{mpi.name} needs Slurm's libpmi2.so, which is not installed: each rank would be alone, so mpiexec starts them",
+                      "Install it (Debian: libpmi2-0), or say where it is: I_MPI_PMI_LIBRARY=/path/to/libpmi2.so.")
     elif mpi and not launch.pmi_for(mpi, plugins := launch.srun_plugins(srun)):
         yield Finding(PROBLEM, "Slurm", f"srun speaks to no {mpi.name} (srun --mpi=list: {', '.join(plugins) or 'none'}): each rank would be alone, so "
                                         "mpiexec starts them", f"Build Slurm with {'pmix' if mpi.kind == 'openmpi' else 'pmi2'}, or use --launcher mpiexec.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import re
@@ -20,6 +21,7 @@ class Launcher:
     path: Path
     pmi: str = ""  # of srun: what it is asked for with --mpi=
     why: str = ""
+    settings: tuple[tuple[str, str], ...] = ()  # what the ranks need under it
 
     @property
     def is_srun(self) -> bool:
@@ -37,9 +39,33 @@ def srun_plugins(srun: str) -> list[str]:
 
 
 def pmi_for(mpi: Mpi, plugins: list[str]) -> str:
-    """Open MPI speaks PMIx; MPICH and its kin PMI-2 (Cray's own first), and as a rule PMIx."""
-    wanted = ["pmix"] if mpi.kind == "openmpi" else ["cray_shasta", "pmi2", "pmix"]
+    """Open MPI speaks PMIx; MPICH and its kin PMI-2, and as a rule PMIx; Cray's its own, which Slurm offers
+    elsewhere as well: there each rank would be alone."""
+    wanted = ["pmix"] if mpi.kind == "openmpi" else ["pmi2", "pmix"]
+    if "cray_shasta" in plugins and mpi.kind == "mpich" and "cray" in mpi.product()[0].lower():
+        wanted.insert(0, "cray_shasta")
     return next((w for w in wanted if w in plugins), "")
+
+
+@functools.lru_cache(maxsize=None)
+def pmi2_library() -> str:
+    """Slurm's half of PMI-2, which Intel MPI does not bring; empty: none is installed."""
+    for name in ("libpmi2.so.0", "libpmi2.so"):
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return name
+    return ""
+
+
+def srun_for(srun: str, mpi: Mpi, why: str) -> Launcher:
+    pmi = pmi_for(mpi, srun_plugins(srun))
+    settings = ()
+    if mpi.kind == "impi" and pmi == "pmi2" and not os.environ.get("I_MPI_PMI_LIBRARY"):
+        settings = (("I_MPI_PMI_LIBRARY", pmi2_library()),)
+        pmi = pmi if pmi2_library() else ""
+    return Launcher(Path(srun), pmi, why, settings if pmi else ())
 
 
 def choose_launcher(mpi: Mpi, wanted: str = "auto") -> Launcher:
@@ -48,16 +74,16 @@ def choose_launcher(mpi: Mpi, wanted: str = "auto") -> Launcher:
         found = shutil.which(wanted)
         if not found:
             raise FanlightError(f"--launcher {wanted}: no such program", "It is auto, srun, mpiexec, or a launcher's path.")
-        launcher = Launcher(Path(found), why="--launcher names it")
-        return launcher if not launcher.is_srun else Launcher(launcher.path, pmi_for(mpi, srun_plugins(found)), launcher.why)
+        why = "--launcher names it"
+        return srun_for(found, mpi, why) if Path(found).name == "srun" else Launcher(Path(found), why=why)
     srun = shutil.which("srun")
     in_slurm = bool(os.environ.get("SLURM_JOB_ID"))
     if wanted == "srun" and not srun:
         raise FanlightError("--launcher srun: no srun on the PATH", "Load Slurm's module, or leave --launcher out.")
     if srun and (wanted == "srun" or wanted == "auto" and in_slurm):
-        pmi = pmi_for(mpi, srun_plugins(srun))
-        if pmi or wanted == "srun" or mpi.launcher is None:
-            return Launcher(Path(srun), pmi, "inside of a Slurm allocation" if in_slurm else "--launcher names it")
+        launcher = srun_for(srun, mpi, "inside of a Slurm allocation" if in_slurm else "--launcher names it")
+        if launcher.pmi or wanted == "srun" or mpi.launcher is None:
+            return launcher
     if mpi.launcher is None:
         raise FanlightError(f"no mpiexec found that belongs to {mpi.library} ({mpi.found_by})",
                             "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec), or name one: --launcher PATH.")
@@ -117,7 +143,7 @@ def command_line(mpi: Mpi, ranks: int | None, cores: int, program: Path, argumen
                  launcher: Launcher | None = None) -> list[str]:
     launcher = launcher or Launcher(mpi.launcher)
     # `env` works with every launcher, on this node and on others.
-    environment = rank_environment(preloads, settings)
+    environment = rank_environment(preloads, {**dict(launcher.settings), **settings})
     return [str(launcher.path), *launcher_options(mpi, launcher, ranks, cores), *launcher_arguments,
             *(["env", *environment] if environment else []), str(program), *arguments]
 

@@ -10,7 +10,7 @@ import pytest
 import running
 from running import ROOT, run
 
-UNPACKED = ROOT / ".venv/debian"  # by .ci/debian_mpis
+UNPACKED = ROOT / ".venv/debian"  # by .ci/debian_packages
 
 
 @functools.cache
@@ -57,7 +57,7 @@ def found(abi, library):
 def debian(request):
     mpi = found(*request.param)
     if not mpi.available:
-        pytest.skip(f"no {mpi.library} and its headers, neither in {UNPACKED} (.ci/debian_mpis) nor installed")
+        pytest.skip(f"no {mpi.library} and its headers, neither in {UNPACKED} (make setup) nor installed")
     return mpi
 
 

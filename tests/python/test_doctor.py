@@ -191,7 +191,8 @@ def test_slurm(clean, program, tmp_path):
 
 def test_run_in_a_slurm_allocation(fanlight, program, tmp_path):
     """By srun, if it speaks to the MPI; --launcher says otherwise."""
-    slurm(tmp_path, "none pmi2 pmix")
+    # Cray's is for Cray's MPICH alone: any other's ranks would each be alone.
+    slurm(tmp_path, "cray_shasta none pmi2 pmix")
     allocation = {"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "7", "SLURM_NTASKS": "2"}
     done = fanlight("run", "-n", "2", program, env=allocation)
     assert done.stdout.count("2 of us") == 2 and "srun --mpi=pmi2" in done.stderr, done
