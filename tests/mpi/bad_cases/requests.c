@@ -497,7 +497,6 @@ static void many_persistent(void) {
 #else
 static void persistent(void) {}
 static void persistent_ends(void) {}
-static void one_fails(void) {}
 static void persistent_elsewhere(void) {}
 static void many_persistent(void) {}
 #endif
