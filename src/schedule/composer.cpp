@@ -1,6 +1,7 @@
 #include "schedule/composer.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace fanlight {
@@ -12,15 +13,10 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * 
 
 Bounds bounds_of(const Schedule& s) {
     Bounds result{.known = true, .offers = s.offers};
-    std::map<int, std::size_t> puts;
-    for (std::size_t round = 0; round < s.rounds(); ++round) {
-        puts.clear();
-        for (const Step& step : s.round(round)) {
-            if (step.kind == StepKind::put) result.puts_in_round = std::max(result.puts_in_round, ++puts[step.peer]);
-            if (step.kind != StepKind::put && step.kind != StepKind::offer) continue;
-            for (std::size_t k = 0; k < result.written.size(); ++k)
-                if (step.bytes < Bounds::shortest << k || k + 1 == result.written.size()) result.written[k] += whole_lines(step.bytes);
-        }
+    for (const Step& step : s.steps) {
+        if (step.kind != StepKind::put && step.kind != StepKind::offer) continue;
+        for (std::size_t k = 0; k < result.written.size(); ++k)
+            if (step.bytes < Bounds::shortest << k || k + 1 == result.written.size()) result.written[k] += whole_lines(step.bytes);
     }
     return result;
 }
@@ -28,7 +24,6 @@ Bounds bounds_of(const Schedule& s) {
 // The greater of each.
 void raise(Bounds& to, const Bounds& other) {
     to.offers = std::max(to.offers, other.offers);
-    to.puts_in_round = std::max(to.puts_in_round, other.puts_in_round);
     for (std::size_t k = 0; k < to.written.size(); ++k) to.written[k] = std::max(to.written[k], other.written[k]);
 }
 
@@ -75,7 +70,6 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         own_group = &group;
     }
     bounds_.offers += most.offers;
-    bounds_.puts_in_round = std::max(bounds_.puts_in_round, most.puts_in_round);
     for (std::size_t k = 0; k < most.written.size(); ++k) bounds_.written[k] += most.written[k];
     const std::size_t scratch_at = reserve(most_scratch).offset;
     if (own_group) {
@@ -102,18 +96,14 @@ void Composer::overlap(const std::vector<std::function<void()>>& parts) {
     result_.offers = before.offers;
     result_.readers = std::move(before.readers);
     std::vector<std::vector<Step>> rounds;
-    const std::size_t puts_before = std::exchange(bounds_.puts_in_round, 0);
-    std::size_t puts = 0;
     for (const auto& part : parts) {
         result_.steps.clear();
         result_.round_ends.clear();
         copied_ = copied;
         part();
-        puts += std::exchange(bounds_.puts_in_round, 0);
         if (rounds.size() < result_.rounds()) rounds.resize(result_.rounds());
         for (std::size_t r = 0; r < result_.rounds(); ++r) rounds[r].insert(rounds[r].end(), result_.round(r).begin(), result_.round(r).end());
     }
-    bounds_.puts_in_round = std::max(puts_before, puts);
     copied_ = copied;
     result_.steps = std::move(before.steps);
     result_.round_ends = std::move(before.round_ends);

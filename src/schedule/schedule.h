@@ -74,7 +74,6 @@ struct Step {
 struct Bounds {
     bool known = false;
     int offers = 0;
-    std::size_t puts_in_round = 0;  // from one rank to one other
     // Bytes, in whole lines, that one rank puts and offers: in messages of fewer bytes than 4 KiB, 8 KiB and so on,
     // and last in all.
     static constexpr std::size_t shortest = 4096;
