@@ -95,7 +95,7 @@ def test_rank_correlation():
 
 def test_explain_says_what_the_model_says(fanlight):
     said = fanlight("explain", "allreduce", "64K", "-n", 128, "--machine", "rome2x64").stdout
-    assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: reduce-scatter-allgather" in said
+    assert "by the model" in said and "multi-lane 16·4·2" in said and "the chosen one: radices 16·4·2" in said
     assert "by the model" not in fanlight("explain", "allreduce", "64K", "-n", 128).stdout
     assert "nothing" in fanlight("explain", "allreduce", "64K", "-n", 129, "--machine", "rome2x64").stdout
 
