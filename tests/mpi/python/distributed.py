@@ -6,20 +6,11 @@ import numpy as np
 from mpi4py import MPI
 
 import fanlight
+from refusals import refused
 
 comm = MPI.COMM_WORLD
 me, ranks = comm.rank, comm.size
 left, right = (me - 1) % ranks, (me + 1) % ranks
-
-
-def refused(error, words, call):
-    try:
-        call()
-    except error as e:
-        assert all(w in str(e) for w in words), (words, str(e))
-    else:
-        raise AssertionError(f"not refused: {words}")
-    comm.Barrier()
 
 
 # Parts: the last is shorter.

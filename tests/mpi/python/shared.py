@@ -7,31 +7,11 @@ import numpy as np
 from mpi4py import MPI
 
 import fanlight
+from fanlight.bench_python import resident
+from refusals import refused
 
 comm = MPI.COMM_WORLD
 me, ranks = comm.rank, comm.size
-
-
-def refused(error, words, call):
-    try:
-        call()
-    except error as e:
-        assert all(w in str(e) for w in words), (words, str(e))
-    else:
-        raise AssertionError(f"not refused: {words}")
-    comm.Barrier()
-
-
-def resident():
-    """Bytes of this process's share of what is mapped of it."""
-    total, inside = 0, False
-    with open("/proc/self/smaps") as maps:
-        for line in maps:
-            if "-" in line.split()[0]:
-                inside = "fanlight-shared-array" in line
-            elif inside and line.startswith("Pss:"):
-                total += int(line.split()[1]) << 10
-    return total
 
 
 record = np.dtype([("id", "i4"), ("x", "f8")])
