@@ -1,0 +1,94 @@
+"""Fortran's entry points of an MPI function, under the names that compilers and mpi_f08 give it."""
+
+import re
+
+from wrapper_parts import AFTER, FIRST, after, apart, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+
+
+def fortran_names(name):
+    low = f"mpi_{name.lower()}"
+    return [low + "_", low, low + "__", low.upper(), low + "_f08_"]
+
+
+def f08_names(name):
+    return [f"mpi_{name.lower()}_f08_"]
+
+
+def fortran_wrapper(f, names_of):
+    """The arguments as C's under their own names, then as in C."""
+    names = names_of(f.name)
+    declaration, conversions, passed = [], [], []
+    for p in f.parameters:
+        passed.append(f"f_{p.name}")
+        is_buffer = p.type in ("void *", "const void *")
+        declaration.append(f"{'void' if is_buffer else 'MPI_Aint' if p.type == 'const MPI_Aint' else 'MPI_Fint'} *f_{p.name}")
+        if is_buffer:
+            conversions.append(f"{p.type}{p.name} = fanlight::fortran::buffer(f_{p.name});")
+        elif p.type in ("MPI_Comm", "MPI_Datatype", "MPI_Op"):
+            kind = {"MPI_Comm": "communicator", "MPI_Datatype": "datatype", "MPI_Op": "op"}[p.type]
+            conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
+        elif p.type == "const MPI_Datatype":
+            buffer = p.name.replace("types", "buf")
+            of = f"datatypes(f_{p.name}, {buffer}, f_comm)"
+            if f.neighbors:
+                of = f"datatypes_of_neighbors(f_{p.name}, {str(p.name == 'sendtypes').lower()}, f_comm)"
+            conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::{of};")
+            conversions.append(f"const MPI_Datatype *{p.name} = of_{p.name}.data();")
+        elif p.type in ("const COUNT", "const DISPL"):
+            conversions.append(f"const int *{p.name} = f_{p.name};")
+        elif p.type == "const MPI_Aint":
+            conversions.append(f"const MPI_Aint *{p.name} = f_{p.name};")
+        elif p.type == "MPI_Info":
+            conversions.append(f"MPI_Info {p.name} = MPI_INFO_NULL;  // none says anything to us")
+        elif p.type in ("COUNT", "int"):
+            conversions.append(f"int {p.name} = *f_{p.name};")
+        elif p.type == "MPI_Request *" and f.kind in ("started", "initialised"):
+            conversions.append(f"MPI_Request {p.name} = MPI_REQUEST_NULL;")
+    declaration.append("MPI_Fint *ierror")
+    declaration = ", ".join(declaration)
+    types = re.sub(r"\*\w+", "*", declaration)
+    next_names = ", ".join(f'"{n}"' for n in names[:4])
+    lines = [f"void {names[0]}({declaration}) {{",
+             f"    static constinit fanlight::Next<void (*)({types})> next({next_names});",
+             f"    if (!{stands_in(f)}) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});",
+             "    MPI_Fint ignored;",
+             "    if (!ierror) ierror = &ignored;  // optional in mpi_f08"]
+    own = apart(f, c=False)
+    if f.kind == "waited":
+        test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
+        more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
+        own += waits_by_test(f, f"void (*)({more})", test, passed,
+                             lambda a: f"test.get()({', '.join(a)}, ierror); error = *ierror;", "return;")
+    if f.kind == "starts":
+        count = "*f_count" if f.has("count") else "1"
+        own.append(f"    if (fanlight::fortran::start({count}, {passed[-1]}, ierror)) return;")
+    if f.kind == "kept":
+        own.append("    if (fanlight::fortran::kept(f_op)) return void(*ierror = MPI_SUCCESS);")
+    if f.kind in FIRST:
+        own.append("    " + FIRST[f.kind].replace("*request", "fanlight::fortran::request(f_request)"))
+    lines += caught(own, ["return void(*ierror = fanlight::raised(e));"])
+    if not f.is_collective:
+        lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
+        if f.kind in AFTER:
+            lines.append(f"    if (*ierror == MPI_SUCCESS) {after(f, fortran=True)}")
+    else:
+        if f.kind == "counted":  # only what the report needs
+            used = bytes_expression(f)
+            words = set(re.findall(r"\w+", used)) | {"comm"}
+            conversions = [c for c in conversions if re.search(r"(\w+) =", c)[1] in words]
+        lines += ["    " + c for c in conversions]
+        lines.append(call_object(f, "&request"))
+        if f.kind in ("served", "started", "initialised"):
+            lines += is_served(f, [*([] if f.kind == "served" else ["*f_request = fanlight::fortran::request(request);"]),
+                                   "*ierror = call.served(*d);", "return;"])
+        lines += [f"    next.get()({', '.join(passed + ['ierror'])});",
+                  f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"]
+    lines.append("}")
+    for alias in names[1:4]:
+        lines.append(f'void {alias}({types}) __attribute__((alias("{names[0]}")));')
+    for f08 in names[4:]:
+        lines += [f"void {f08}({declaration}) {{",
+                  f"    if ({stands_in(f)}) [[likely]] return {names[0]}({', '.join(passed + ['ierror'])});",
+                  f'    static constinit fanlight::Next<void (*)({types})> next("{f08}");',
+                  f"    next.get()({', '.join(passed + ['ierror'])});", "}"]
+    return "\n".join(lines)
