@@ -147,7 +147,7 @@ def show(results: list[dict], title: str, console: Console):
             cells[-1] += ("*" if first else "") + (f"\n{r['radices']}" if r["radices"] else "")
         t.add_row(name, *cells)
     console.print(t)
-    console.print("µs by the model; * the best; beneath the times of an algorithm by levels the radices that are best for it.",
+    console.print("µs, simulated; * the best; beneath the times of an algorithm by levels the radices that are best for it.",
                   highlight=False)
 
 
@@ -185,6 +185,8 @@ def simulate(
                                                                     "FILE.json for chrome://tracing or Perfetto."),
     plot_file: Optional[Path] = typer.Option(None, "--plot", help="A picture of the table."),
     as_json: bool = typer.Option(False, "--json", help="Print all times as JSON."),
+    network: str = typer.Option("", "--network", help="The executor's own messages between the nodes, on a torus, fat-tree or dragonfly with "
+                                                      "their contention, by SimGrid; also with a shape: torus:8,8,8."),
     against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here as well, each algorithm forced under this "
                                          "MPI (mpich, openmpi, impi), and compare: for `--machine this`, flat algorithms."),
 ):
@@ -211,7 +213,13 @@ def simulate(
     title = f"{operation}, {ranks} ranks" + (f" of {nodes} nodes" if nodes > 1 else "") + f", {question.machine.name}"
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
                   console=Console(stderr=True), transient=True) as progress:
-        results = compare(question, wanted, algorithm, progress)
+        if network:
+            from . import networks
+
+            title += f", {networks.shape(network, networks.nodes_of(question))}"
+            results = networks.run(network, question, wanted, algorithm, progress)
+        else:
+            results = compare(question, wanted, algorithm, progress)
     if not results:
         raise FanlightError(f"no algorithm that can serve {title}")
     if against_measured:

@@ -86,6 +86,15 @@ long Machine::cores_of_node() const {
     return cores;
 }
 
+double Machine::memory_of_node() const {
+    double domains = 1;
+    for (std::size_t k = 1; k < levels.size(); ++k) {
+        domains *= levels[k].count;
+        if (levels[k].memory > 0) return domains * levels[k].memory;
+    }
+    return domains * levels.back().bandwidth;
+}
+
 Machine machine_named(std::string_view name) {
     std::string names;
     for (const auto& [known, text] : machines()) {

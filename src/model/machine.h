@@ -52,6 +52,8 @@ struct Machine {
     std::size_t cores() const { return levels.size() - 1; }
     // Of a node; 0: any number.
     long cores_of_node() const;
+    // What its memory delivers, or where that has no limit its cores move together; 0: any number.
+    double memory_of_node() const;
 };
 
 // Where each rank of a collective is on a machine: the ranks of each node in the order of its cores.

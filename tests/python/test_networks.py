@@ -1,0 +1,58 @@
+"""`fanlight simulate --network`: the executor on networks that SimGrid simulates."""
+
+import json
+import shutil
+
+import pytest
+
+from fanlight import errors, networks
+
+
+@pytest.fixture
+def simulate(fanlight, clean):
+    if not shutil.which("smpirun"):
+        pytest.skip("no SimGrid (Debian: libsimgrid-dev)")
+    try:
+        networks.program()
+    except errors.FanlightError as e:
+        pytest.skip(e.problem)
+
+    def run(operation, ranks, nodes, network, sizes, *arguments, machine="hornet"):
+        said = fanlight("simulate", operation, "-n", ranks, "--nodes", nodes, "--machine", machine, "--network", network, "--sizes", sizes,
+                        "--json", *arguments).stdout
+        return {(r["algorithm"], r["radices"], r["size"]): r["seconds"] for r in json.loads(said)["results"]}
+
+    return run
+
+
+@pytest.mark.parametrize("operation", ["barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "gather", "scatter", "alltoall",
+                                       "reduce-scatter-block"])
+def test_every_algorithm_gives_the_right_result(simulate, operation):
+    found = simulate(operation, 6, 3, "torus", "8,40K")
+    assert len(found) > 2 and all(0 < seconds < 1e-2 for seconds in found.values())
+
+
+def test_the_pruned_ring_gains_what_its_paper_says(simulate):
+    # 16 ranks, which are on one node there, at 512 KiB: 12 % more bandwidth.
+    times = [simulate("bcast", 16, 0, "dragonfly", "512K", "--algorithm", a) for a in ("scatter-ring-allgather", "pruned-ring")]
+    native, pruned = (next(iter(t.values())) for t in times)
+    assert 1.07 < native / pruned < 1.17
+
+
+def test_messages_meet_on_their_way(simulate):
+    # In a torus of one dimension most blocks pass the same cables; a fat tree has a way for each.
+    times = [simulate("alltoall", 16, 16, network, "64K", "--algorithm", "pairwise") for network in ("torus:16", "fat-tree")]
+    line, tree = (next(iter(t.values())) for t in times)
+    assert line > 1.5 * tree
+
+
+def test_4096_ranks(simulate):
+    assert simulate("bcast", 4096, 4096, "dragonfly", "64K", "--algorithm", "binomial")
+
+
+def test_shapes():
+    assert [networks.torus(n) for n in (1, 7, 16, 4096)] == ["1", "7", "4,4", "16,16,16"]
+    assert [networks.fat_tree(n) for n in (5, 100, 4096)] == ["5;1", "16,7;1,16", "16,16,16;1,16,16"]
+    assert [networks.dragonfly(n) for n in (3, 64, 4096)] == ["1,4;1,3;1,1;4", "1,4;1,3;16,1;4", "11,4;6,3;16,1;4"]
+    with pytest.raises(errors.FanlightError, match="hypercube"):
+        networks.shape("hypercube", 8)
