@@ -59,11 +59,13 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) 
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
-    if (frame.mapped) {
-        std::byte* const theirs = reached(frame, peer, there);
+    const pid_t pid = pids_[static_cast<std::size_t>(peer)];
+    // Memory of this very process, where members are threads, takes no system call, nor a kernel that has it.
+    const bool ours = pid == pids_[static_cast<std::size_t>(rank_)];
+    if (frame.mapped || ours) {
+        std::byte* const theirs = frame.mapped ? reached(frame, peer, there) : reinterpret_cast<std::byte*>(there);
         return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_bytes(theirs, here, bytes);
     }
-    const pid_t pid = pids_[static_cast<std::size_t>(peer)];
     while (bytes > 0) {
         const iovec mine{here, bytes};
         const iovec theirs{reinterpret_cast<void*>(there), bytes};
