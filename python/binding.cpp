@@ -291,6 +291,16 @@ NB_MODULE(_core, m) {
              }, "name"_a, "text"_a = "")
         .def_ro("name", &Machine::name)
         .def_ro("about", &Machine::about)
+        .def_prop_ro("network", [](const Machine& machine) {
+                 const Machine::Level& node = machine.levels.front();
+                 nb::dict d;
+                 d["latency"] = node.latency;
+                 d["overhead"] = node.overhead;
+                 d["link"] = node.link;
+                 d["eager"] = node.eager;
+                 d["memory"] = machine.memory_of_node();
+                 return d;
+             }, "Between nodes, and what a node's memory delivers: seconds, bytes, bytes per second")
         .def_prop_ro("cores", &Machine::cores_of_node, "of a node; 0: any number")
         .def("topologies", [](const Machine& machine, int ranks, int nodes) {
                  std::vector<std::pair<std::string, std::string>> result;

@@ -230,6 +230,16 @@ std::string explain(nb::handle comm, const std::string& operation, long long byt
     return text;
 }
 
+void write_report(const std::string& file) {
+    must_be_up("report");
+    int code;
+    {
+        nb::gil_scoped_release release;
+        code = library.write_report(file.c_str());
+    }
+    if (code) raise_mpi(code);
+}
+
 }  // namespace
 
 NB_MODULE(_mpi, m) {
@@ -248,6 +258,7 @@ NB_MODULE(_mpi, m) {
     m.def("prepare", &prepare, "comm"_a);
     m.def("set_algorithm", &set_algorithm, "comm"_a, "algorithms"_a);
     m.def("explain", &explain, "comm"_a, "operation"_a, "bytes"_a);
+    m.def("write_report", &write_report, "file"_a);
     nb::class_<Request>(m, "Request", "An operation that has been started; its arrays belong to it until it is over.")
         .def("wait", &Request::wait, "Until it is over; its result.")
         .def("test", &Request::test, "Whether it is over.");

@@ -142,6 +142,7 @@ void use(const std::string& collectives, nb::object mpi4py) {
     find(l.prepare, found, "fanlight_prepare");
     find(l.set_algorithm, found, "fanlight_set_algorithm");
     find(l.get_algorithm, found, "fanlight_get_algorithm");
+    find(l.write_report, found, "fanlight_write_report");
     l.collectives = found ? found : &l;  // RTLD_DEFAULT is null
 }
 

@@ -49,6 +49,7 @@ struct Library {
     int (*allgatherv_any)(const void*, int, Word, void*, int, int*, int*, Word, Word) = nullptr;
     int (*allgatherv)(const void*, int, Word, void*, const int*, const int*, Word, Word) = nullptr;
     int (*prepare)(Word) = nullptr;
+    int (*write_report)(const char*) = nullptr;
     int (*set_algorithm)(Word, const char*) = nullptr;
     int (*get_algorithm)(Word, const char*, long long, char*, int) = nullptr;
 };

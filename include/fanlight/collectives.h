@@ -62,6 +62,11 @@ FANLIGHT_API int fanlight_get_algorithm(MPI_Comm comm, const char *operation, MP
 // As FANLIGHT_REPORT, which names the file where it is set.
 FANLIGHT_API int fanlight_report(const char *file);
 
+// Collective over MPI_COMM_WORLD, while no other thread is in a collective: writes what was counted
+// so far.  The first rank that names a file writes it; the others may pass null.  Where nothing is
+// counted (FANLIGHT_REPORT, fanlight_report) counting begins here.
+FANLIGHT_API int fanlight_write_report(const char *file);
+
 // ---- blocking -----------------------------------------------------------------------------
 
 // Returns when all ranks have come.

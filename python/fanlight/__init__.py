@@ -20,7 +20,7 @@ _own_names["Schedule"] = "builder"
 _mpi_names = {name: "collectives" for name in (
     "allgather", "allgatherv_any", "allreduce", "alltoall", "barrier", "bcast", "check_arguments", "exscan", "explain", "gather",
     "iallgather", "iallreduce", "ialltoall", "ibarrier", "ibcast", "iexscan", "igather", "ireduce",
-    "ireduce_scatter_block", "iscan", "iscatter", "prepare", "reduce", "reduce_scatter_block", "scan", "scatter", "set_algorithm")}
+    "ireduce_scatter_block", "iscan", "iscatter", "prepare", "reduce", "reduce_scatter_block", "report", "scan", "scatter", "set_algorithm")}
 _mpi_names.update(shared_array="shared", global_array="distributed")
 
 __all__ = sorted({*_core_names, *_own_names})

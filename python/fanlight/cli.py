@@ -64,7 +64,7 @@ def run(
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ):
     """Start an MPI program with Fanlight's collectives in place of its MPI library's."""
-    from . import launch, libraries, mpis, report as reports
+    from . import launch, libraries, mpis, reports
 
     if mpi not in ("auto", *mpis.NAMES):
         raise FanlightError(f"--mpi {mpi}: unknown", "It is one of auto, " + ", ".join(mpis.NAMES) + ".")
@@ -127,7 +127,7 @@ def report(
     output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it there: .png (needs matplotlib) or .html."),
 ):
     """Show the report or the trace of a run: time by operation and size, and waits by rank."""
-    from . import report as reports, report_plot
+    from . import report_plot, reports
 
     said = reports.load(file)
     if output:

@@ -12,6 +12,8 @@ out.  Non-blocking calls cannot wait for others: they check this rank's argument
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple
 
 from mpi4py import MPI
@@ -22,10 +24,12 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import ArrayLike
 
+    from .reports import Report
+
 __all__ = ["allgather", "allgatherv_any", "allreduce", "alltoall", "barrier", "bcast", "check_arguments", "explain",
            "exscan", "gather", "iallgather", "iallreduce", "ialltoall", "ibarrier", "ibcast", "iexscan",
            "igather", "ireduce", "ireduce_scatter_block", "iscan", "iscatter", "prepare", "reduce",
-           "reduce_scatter_block", "scan", "scatter", "set_algorithm", "Request"]
+           "reduce_scatter_block", "report", "scan", "scatter", "set_algorithm", "Request"]
 
 
 def abi() -> str:
@@ -72,6 +76,33 @@ def explain(comm: MPI.Comm, operation: str, bytes: int) -> str:
     >>> fanlight.explain(comm, "allreduce", x.nbytes)
     """
     return _mpi.explain(comm, operation, bytes)
+
+
+def report() -> Optional[Report]:
+    """Collective over MPI.COMM_WORLD: the calls of all ranks so far, on rank 0; None on the others.
+
+    Counting begins with the first call of this, unless `fanlight run --report` or FANLIGHT_REPORT has begun it at
+    MPI_Init.  The dict is what `fanlight run --report-file` writes, without the communicators, which count at
+    their ends; its text is the table of `fanlight report`.  No other thread may be in a collective.
+
+    >>> counted = fanlight.report()
+    >>> sum(row["seconds"] for row in counted["calls"] if row["operation"] == "allreduce")
+    >>> print(counted)
+    """
+    from . import reports  # tables are for this alone: every rank imports the rest
+
+    file = None
+    try:
+        if MPI.COMM_WORLD.rank == 0:
+            file = tempfile.NamedTemporaryFile(suffix=".json")
+    finally:
+        _mpi.write_report(file.name if file else "")
+    if not file:
+        return None
+    with file:
+        counted = reports.load(Path(file.name))
+    del counted["communicators"]
+    return counted
 
 
 def allgatherv_any(comm: MPI.Comm, x: ArrayLike) -> Tuple[numpy.ndarray, List[int]]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from .errors import FanlightError
-from .report import size_class
+from .reports import size_class
 from .tables import table
 from .units import format_seconds
 

@@ -1,4 +1,4 @@
-// What MPI has not: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report.
+// What MPI has not: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report, fanlight_write_report.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -134,6 +134,13 @@ int fanlight_report(const char* file) try {
     return MPI_SUCCESS;
 } catch (const std::exception& e) {
     return raise(MPI_COMM_WORLD, std::string("fanlight_report: ") + e.what());
+}
+
+int fanlight_write_report(const char* file) try {
+    report::write_now(file ? file : "");
+    return MPI_SUCCESS;
+} catch (const std::exception& e) {
+    return raise(MPI_COMM_WORLD, std::string("fanlight_write_report: ") + e.what());
 }
 
 }  // extern "C"

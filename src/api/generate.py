@@ -10,7 +10,7 @@ import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "preload"))
-from generate import read  # noqa: E402
+from signatures import read  # noqa: E402
 
 SIGNATURES = HERE.parent / "preload" / "signatures.txt"
 

@@ -15,7 +15,7 @@ int writer_of(const std::string& file) {
     mpi().Comm_size(MPI_COMM_WORLD, &ranks);
     const int candidate = file.empty() ? ranks : rank;
     mpi().Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    return writer;
+    return writer < ranks ? writer : -1;
 }
 
 std::string gathered_text(const std::string& own, int writer) {

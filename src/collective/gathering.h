@@ -1,11 +1,11 @@
-// Text from all ranks of MPI_COMM_WORLD to the one that writes a file, at MPI_Finalize.
+// Text from all ranks of MPI_COMM_WORLD to the one that writes a file.
 #pragma once
 
 #include <string>
 
 namespace fanlight {
 
-// The first rank that has a name for the file; one has.  By all ranks.
+// The first rank that has a name for the file; -1: none has.  By all ranks.
 int writer_of(const std::string& file);
 // What all ranks have, one after the other; empty on the others.  By all ranks.
 std::string gathered_text(const std::string& own, int writer);

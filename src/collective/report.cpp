@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -315,9 +316,20 @@ void put_to(const std::string& where, const Whole& whole) {
     }
     const std::string text = json(whole);
     std::FILE* file = std::fopen(where.c_str(), "w");
-    if (!file || std::fwrite(text.data(), 1, text.size(), file) != text.size())
-        say("the report: cannot write " + where + ": " + std::strerror(errno));
+    const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    const int error = errno;
     if (file) std::fclose(file);
+    if (!written) throw std::runtime_error("the report: cannot write " + where + ": " + std::strerror(error));
+}
+
+// By all ranks, which need not all name one.
+void gather_into(const std::string& where) {
+    int rank = 0;
+    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
+    const int writer = writer_of(where);
+    if (writer < 0) return;
+    const Whole whole = gathered(rank, writer);
+    if (rank == writer) put_to(where, whole);
 }
 
 }  // namespace
@@ -368,13 +380,18 @@ void communicator(int ranks, Reason reason) {
     ++books().communicators[{ranks, reason}];
 }
 
+void write_now(const std::string& where) {
+    gather_into(where);
+    join(calls);
+}
+
 void write() {
-    int rank = 0;
-    if (on()) mpi().Comm_rank(MPI_COMM_WORLD, &rank);
     if (on(calls)) {
-        const int writer = writer_of(file());
-        const Whole whole = gathered(rank, writer);
-        if (rank == writer) put_to(name_in_this_job(file()), whole);
+        try {
+            gather_into(file().empty() ? file() : name_in_this_job(file()));
+        } catch (const std::runtime_error& e) {
+            say(e.what());
+        }
     }
     if (on(trace)) {
         std::vector<const trace_file::Events*> threads;

@@ -23,6 +23,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "collective/reason.h"
@@ -71,6 +72,10 @@ void communicator(int ranks, Reason reason);
 void join(unsigned what);
 // From now on, to this file where FANLIGHT_REPORT names none; by all ranks.
 void begin(const char* file);
+
+// What was counted so far, to the file that the first rank names which names one; counts from now on.  By all ranks,
+// while no other thread is in a call.  Throws std::runtime_error where the file cannot be written, on that rank.
+void write_now(const std::string& file);
 
 // By all ranks where it is on, from MPI_Finalize before MPI ends.
 void write();

@@ -3,7 +3,7 @@ import json
 import pytest
 from rich.console import Console
 
-from fanlight import report, report_plot
+from fanlight import report_plot, reports
 from fanlight.errors import FanlightError
 from fanlight.units import format_bytes, format_seconds, parse_bytes
 
@@ -29,7 +29,7 @@ EXAMPLE = {
 
 
 def test_table(capsys):
-    report.show(EXAMPLE, Console(width=200))
+    reports.show(EXAMPLE, Console(width=200))
     said = capsys.readouterr().out
     for part in ("allreduce", "64 B to 256 B", "all-read-all", "2 µs", "MPI: first calls on a communicator", "90.0%",
                  "Fanlight served 90.1% of 1,010 calls",
@@ -41,7 +41,7 @@ def test_table(capsys):
 
 
 def test_no_calls(capsys):
-    report.show({**EXAMPLE, "calls": [], "communicators": []}, Console(width=200))
+    reports.show({**EXAMPLE, "calls": [], "communicators": []}, Console(width=200))
     assert "0.0%" in capsys.readouterr().out
 
 
@@ -49,12 +49,12 @@ def test_no_calls(capsys):
 def test_wrong_files(tmp_path, text):
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(FanlightError, match="r.json"):
-        report.load(tmp_path / "r.json")
+        reports.load(tmp_path / "r.json")
 
 
 def test_right_file(tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(EXAMPLE))
-    assert report.load(tmp_path / "r.json") == EXAMPLE
+    assert reports.load(tmp_path / "r.json") == EXAMPLE
 
 
 @pytest.mark.parametrize("text, number", [("8", 8), ("64K", 65536), ("4m", 4 << 20), ("1KiB", 1024), ("2GB", 2 << 30), ("0", 0)])
@@ -90,12 +90,12 @@ TRACE = {
 def test_a_trace_adds_up(tmp_path, capsys):
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(TRACE))
-    said = report.load(file)
+    said = reports.load(file)
     assert [(r["bytes_from"], r["bytes_to"], r["by"], r["calls"], r["bytes"]) for r in said["calls"]] == [
         (64, 255, "mpi", 1, 255), (64, 255, "fanlight", 2, 128), (256, 1023, "fanlight", 1, 256)]
     assert [round(r["seconds"] * 1e6) for r in said["by_rank"]] == [80, 10]
     assert [(p["rank"], p["waits"], round(p["seconds"] * 1e6)) for p in said["by_rank"][0]["for"]] == [(1, 1, 25), (-1, 1, 1)]
-    report.show(said, Console(width=200))
+    reports.show(said, Console(width=200))
     report_plot.show(said, Console(width=200))
     assert "96% of it for rank 1" in capsys.readouterr().out
 

@@ -178,9 +178,9 @@ def test_report(fanlight, kind, prefix, tmp_path):
     assert "barrier" in said and "Fanlight served" in said and "first calls" in said
     file = tmp_path / "report.json"
     fanlight("run", "-n", "2", "--report-file", file, prefix / "bin" / "python", "-c", code)
-    from fanlight import report
+    from fanlight import reports
 
-    rows = [r for r in report.load(file)["calls"] if r["operation"] == "barrier"]
+    rows = [r for r in reports.load(file)["calls"] if r["operation"] == "barrier"]
     assert sum(r["calls"] for r in rows) == 400
     assert sum(r["calls"] for r in rows if r["by"] == "fanlight") > 300
 

@@ -110,6 +110,20 @@ for i in reversed(range(8)):
 fanlight.iallreduce(other, np.ones(1000))
 other.Free()
 
+# What was counted so far: nothing before the first report, unless the preload counts.
+def barriers(counted):
+    return sum(row["calls"] for row in counted["calls"] if row["operation"] == "barrier")
+
+
+first = fanlight.report()
+for _ in range(5):
+    fanlight.barrier(comm)
+second = fanlight.report()
+assert (first is None) == (second is None) == (me != 0)
+if me == 0:
+    assert barriers(second) - barriers(first) == 5 * ranks and second["ranks"] == ranks, (first, second)
+    assert "barrier" in str(second) and "served by" in str(second)
+
 comm.Barrier()
 if me == 0:
     print("ok", ranks)

@@ -6,6 +6,7 @@ Its format is described in src/collective/report.h.
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +17,16 @@ from .tables import table
 from .units import format_bytes, format_seconds
 
 
-def load(file: Path) -> dict:
+class Report(dict):
+    """As src/collective/report.h describes it; its text is the table of `fanlight report`."""
+
+    def __str__(self) -> str:
+        text = StringIO()
+        show(self, Console(file=text, width=140))
+        return text.getvalue()
+
+
+def load(file: Path) -> Report:
     try:
         report = json.loads(file.read_text())
     except (OSError, ValueError) as e:
@@ -25,10 +35,10 @@ def load(file: Path) -> dict:
         return of_trace(report)
     if not isinstance(report, dict) or report.get("fanlight_report") != 1:
         raise FanlightError(f"{file} is no report of this version of Fanlight")
-    return report
+    return Report(report)
 
 
-def of_trace(trace: dict) -> dict:
+def of_trace(trace: dict) -> Report:
     """The report that the events of a trace (src/collective/trace_file.h) add up to."""
     ranks = trace["otherData"]["ranks"]
     rows: dict[tuple, dict] = {}
@@ -55,7 +65,7 @@ def of_trace(trace: dict) -> dict:
         row["seconds"] += seconds
     for rank in by_rank:
         rank["for"] = sorted(rank["for"].values(), key=lambda peer: -peer["seconds"])
-    return {"mpi": trace["otherData"]["mpi"], "ranks": ranks, "calls": list(rows.values()), "by_rank": by_rank}
+    return Report(mpi=trace["otherData"]["mpi"], ranks=ranks, calls=list(rows.values()), by_rank=by_rank)
 
 
 def size_class(row: dict) -> str:
