@@ -13,7 +13,7 @@ namespace {
 
 // What a row may name, each in a space of its own.
 namespace property {
-enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16, levels = 32 };
+enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16, levels = 32, alike = 64 };
 }
 namespace parameter {
 enum Index : unsigned {
@@ -78,7 +78,7 @@ std::vector<Algorithm> make_catalogue() {
         result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
                           has(property::even), has(property::commutative),
                           has(property::pipelined), has(property::piecewise),
-                          has(property::levels), parameters_of(row), row.description, row.paper, 0});
+                          has(property::levels), has(property::alike), parameters_of(row), row.description, row.paper, 0});
     }
     return result;
 }
@@ -88,6 +88,8 @@ std::vector<Algorithm> make_catalogue() {
 bool Algorithm::takes(std::string_view parameter) const {
     return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
 }
+
+std::array<int, 4> neediest(const Problem& p) { return {0, p.root, (p.root + 1) % p.size, p.size - 1}; }
 
 std::span<const Algorithm> algorithms() {
     // Never destroyed: collectives may run while static objects are.

@@ -1,6 +1,7 @@
 // The catalogue of algorithms: one row of registry.def each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@ struct Algorithm {
     bool piecewise;         // what is long is put, and may be cut into pieces by its two ends alone:
                             // the ranks need to know no lengths but their own
     bool levels;            // its schedule depends on the topology
+    bool alike;             // no rank needs more of the group's memory than the neediest (below): where ranks are
+                            // many the planner asks these alone
     std::vector<std::string_view> parameters;  // that it takes: "degree", "piece" ...
     std::string_view description;
     std::string_view paper;
@@ -35,6 +38,8 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 // In the catalogue, or a file that has been read.  Null if there is none; '_' and '-' are the same in a name.
 const Algorithm* find_algorithm(Operation, std::string_view name);
+// Rank 0, the root, the rank behind it and the last one (Algorithm::alike).
+std::array<int, 4> neediest(const Problem&);
 // Why this algorithm cannot serve this problem; empty if it can.
 std::string restriction(const Algorithm&, const Problem&);
 

@@ -1,6 +1,8 @@
 #include "algorithms/shares.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "schedule/stages.h"
@@ -70,159 +72,213 @@ std::pair<std::size_t, std::size_t> Division::inside(std::size_t level, std::siz
     return {at(first), at(last)};
 }
 
-bool Division::is_around(std::size_t level, std::size_t d, int rank) const {
-    const auto [first, last] = places(level, d);
-    return first <= place(rank) && place(rank) < last;
+std::size_t Division::domain_of(std::size_t level, int rank) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(starts_[level], place(rank)) - starts_[level].begin()) - 1;
 }
 
-Shares::Shares(const Problem& problem) : Division(problem), problem_(problem), b_(problem), levels_(levels()), offers_(static_cast<std::size_t>(problem.size), 0) {
-    const auto size = static_cast<std::size_t>(problem.size);
+Shares::Shares(const Problem& problem) : Division(problem), problem_(problem), b_(problem), levels_(levels()), told_(static_cast<std::size_t>(problem.size)) {
     for (std::size_t s = 0; s < levels_.size(); ++s) {
-        Level& level = levels_[s];
-        level.held.assign(size, 0);
-        level.since.assign(size, s);
-        if (s > 0) {
-            share_out(s);
-        } else {
-            level.in_one.assign(size, true);
-            for (std::size_t p = 0; p < size; ++p) level.segments.push_back({{0, problem.bytes, rank_at(p), 0}});
-        }
+        divide(s);
+        const Level& level = levels_[s];
         // All ranks have the same places.
-        const std::size_t most = std::ranges::max(level.held);
+        const std::size_t most = level.most_held();
         const bool inner = s > 0 && fanlight::reduces(problem.operation);
         std::size_t slots = 0;
-        for (std::size_t d = 0; inner && d < level.segments.size(); ++d) {
-            const std::size_t meet = inside(s - 1, d).second - inside(s - 1, d).first;
-            if (meet > 2 && meet <= few_up) slots = std::max(slots, meet - 2);
-        }
-        const bool all_output = problem.operation != Operation::reduce && std::ranges::all_of(level.in_one, std::identity{});
+        for (const Kind& k : level.kinds)
+            if (inner && k.parts.size() > 2 && k.parts.size() <= few_up) slots = std::max(slots, k.parts.size() - 2);
+        const bool all_output = problem.operation != Operation::reduce && level.all_in_one();
         partial_.push_back(b_.reserve(inner && s + 1 < levels_.size() ? most : 0));
         slots_.push_back(b_.reserve(slots * most));
         complete_.push_back(b_.reserve(s > 0 && !all_output ? most : 0));
     }
 }
 
-void Shares::share_out(std::size_t s) {
+std::size_t Shares::Level::most_held() const {
+    std::size_t most = 0;
+    for (const Kind& k : kinds) most = std::max(most, std::ranges::max(k.held));
+    return most;
+}
+
+bool Shares::Level::all_in_one() const {
+    return std::ranges::all_of(kinds, [](const Kind& k) { return std::ranges::all_of(k.in_one, std::identity{}); });
+}
+
+// The kinds of this level's domains, from those of the level below.
+void Shares::divide(std::size_t s) {
     Level& level = levels_[s];
-    const Level& below = levels_[s - 1];
-    const std::size_t element = std::max<std::size_t>(problem_.element, 1), size = level.held.size();
-    std::vector<std::size_t> end(size, 0);
-    // What once lies in the output stays there.
-    level.in_one = below.in_one;
-    level.segments.resize(domains(s));
-    for (std::size_t d = 0; d < level.segments.size(); ++d) {
-        const auto [first, last] = inside(s - 1, d);
-        std::vector<std::size_t> next(last - first, 0);  // of each one's segments
-        const auto [begin_place, end_place] = places(s, d);
-        const std::size_t ranks = end_place - begin_place;
-        for (std::size_t at = 0; at < problem_.bytes;) {
-            // What has the same owner in each, and each one's share of it.
-            std::size_t bytes = problem_.bytes - at;
-            for (std::size_t c = first; c < last; ++c) {
-                std::size_t& n = next[c - first];
-                while (below.segments[c][n].offset + below.segments[c][n].bytes <= at) ++n;
-                bytes = std::min(bytes, below.segments[c][n].offset + below.segments[c][n].bytes - at);
-            }
-            const std::size_t begin = at;
-            for (std::size_t c = first; c < last; ++c) {
-                const std::size_t before = places(s - 1, c).second - begin_place;
-                const std::size_t until = c + 1 == last ? begin + bytes : begin + bytes / element * before / ranks * element;
-                if (until == at) continue;
-                const int owner = below.segments[c][next[c - first]].owner;
-                const auto o = static_cast<std::size_t>(owner);
-                level.segments[d].push_back({at, until - at, owner, level.held[o]});
-                if (level.held[o] > 0 && end[o] != at) level.in_one[o] = false;
-                level.held[o] += until - at;
-                end[o] = at = until;
-            }
+    level.kind_of.resize(domains(s));
+    const bool rooted = has_root(problem_.operation);
+    std::map<std::vector<std::size_t>, std::size_t> known;
+    std::vector<std::size_t> key;
+    for (std::size_t d = 0; d < level.kind_of.size(); ++d) {
+        const auto [begin, end] = places(s, d);
+        key.clear();
+        if (s == 0) {
+            key.push_back(rooted && rank_at(begin) == problem_.root);
+        } else {
+            const auto [first, last] = inside(s - 1, d);
+            key.assign(levels_[s - 1].kind_of.begin() + static_cast<std::ptrdiff_t>(first), levels_[s - 1].kind_of.begin() + static_cast<std::ptrdiff_t>(last));
         }
-        if (last - first == 1)
-            for (std::size_t p = begin_place; p < end_place; ++p) {
-                const auto r = static_cast<std::size_t>(rank_at(p));
-                level.since[r] = below.since[r];
-            }
+        const auto [it, is_new] = known.try_emplace(key, level.kinds.size());
+        level.kind_of[d] = it->second;
+        if (!is_new) continue;
+        Kind& k = level.kinds.emplace_back();
+        const std::size_t ranks = end - begin, root = rooted ? place(problem_.root) : SIZE_MAX;
+        k.root = begin <= root && root < end ? root - begin : ranks;
+        k.held.assign(ranks, 0);
+        if (s == 0) {
+            k.in_one = {true};
+            k.since = {0};
+            k.segments = {{0, problem_.bytes, 0, 0}};
+            continue;
+        }
+        for (std::size_t c = inside(s - 1, d).first; c < inside(s - 1, d).second; ++c) {
+            const Kind& part = kind(s - 1, c);
+            k.parts.push_back({levels_[s - 1].kind_of[c], places(s - 1, c).first - begin});
+            // What once lies in the output stays there.
+            k.in_one.insert(k.in_one.end(), part.in_one.begin(), part.in_one.end());
+        }
+        k.since.assign(ranks, s);
+        if (k.parts.size() == 1) k.since = levels_[s - 1].kinds[k.parts[0].kind].since;
+        share_out(k, s);
     }
 }
 
-void Shares::visit(std::size_t s, std::size_t d, const Visit& each) const {
-    const auto [first, last] = inside(s, d);
-    std::vector<std::size_t> next(last - first, 0);
-    std::vector<const Segment*> parts(last - first);
-    for (const Segment& g : levels_[s + 1].segments[d]) {
-        for (std::size_t c = first; c < last; ++c) {
-            const std::vector<Segment>& segments = levels_[s].segments[c];
-            std::size_t& n = next[c - first];
-            while (segments[n].offset + segments[n].bytes <= g.offset) ++n;
-            parts[c - first] = &segments[n];
+void Shares::share_out(Kind& k, std::size_t s) const {
+    const std::size_t element = std::max<std::size_t>(problem_.element, 1), ranks = k.ranks();
+    const auto segments = [&](std::size_t c) -> const std::vector<Segment>& { return levels_[s - 1].kinds[k.parts[c].kind].segments; };
+    std::vector<std::size_t> end(ranks, 0), next(k.parts.size(), 0);  // of each one's segments
+    for (std::size_t at = 0; at < problem_.bytes;) {
+        // What has the same owner in each, and each one's share of it.
+        std::size_t bytes = problem_.bytes - at;
+        for (std::size_t c = 0; c < k.parts.size(); ++c) {
+            std::size_t& n = next[c];
+            while (segments(c)[n].offset + segments(c)[n].bytes <= at) ++n;
+            bytes = std::min(bytes, segments(c)[n].offset + segments(c)[n].bytes - at);
         }
+        const std::size_t begin = at;
+        for (std::size_t c = 0; c < k.parts.size(); ++c) {
+            const std::size_t before = c + 1 == k.parts.size() ? ranks : k.parts[c + 1].begin;
+            const std::size_t until = c + 1 == k.parts.size() ? begin + bytes : begin + bytes / element * before / ranks * element;
+            if (until == at) continue;
+            const std::size_t o = k.parts[c].begin + segments(c)[next[c]].owner;
+            k.segments.push_back({at, until - at, o, k.held[o]});
+            if (k.held[o] > 0 && end[o] != at) k.in_one[o] = false;
+            k.held[o] += until - at;
+            end[o] = at = until;
+        }
+    }
+}
+
+template <typename Visit>
+void Shares::visit(std::size_t s, const Kind& around, const Visit& each) const {
+    std::vector<const Segment*> parts(around.parts.size());
+    for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = levels_[s].kinds[around.parts[c].kind].segments.data();
+    for (const Segment& g : around.segments) {
+        for (const Segment*& part : parts)
+            while (part->offset + part->bytes <= g.offset) ++part;
         each(g, parts);
     }
 }
 
-Address Shares::partial(std::size_t s, const Segment& g, std::size_t offset) const {
-    const std::size_t since = levels_[s].since[static_cast<std::size_t>(g.owner)];
+Address Shares::partial(const Kind& k, const Segment& g, std::size_t offset) const {
+    const std::size_t since = k.since[g.owner];
     if (since == 0) return input(offset);
-    return since + 1 == levels_.size() ? complete(s, g, offset) : partial_[since] + (g.packed + offset - g.offset);
+    return since + 1 == levels_.size() ? complete(k, g, offset) : partial_[since] + (g.packed + offset - g.offset);
 }
 
-Address Shares::complete(std::size_t s, const Segment& g, std::size_t offset) const {
-    const auto owner = static_cast<std::size_t>(g.owner);
-    const std::size_t since = levels_[s].since[owner];
-    if (problem_.operation == Operation::bcast && g.owner == problem_.root) return input(offset);
-    const bool has_output = problem_.operation != Operation::reduce || g.owner == problem_.root;
-    if (since == 0 || (has_output && levels_[s].in_one[owner])) return output(offset);
+Address Shares::complete(const Kind& k, const Segment& g, std::size_t offset) const {
+    const bool is_root = g.owner == k.root;
+    if (problem_.operation == Operation::bcast && is_root) return input(offset);
+    const std::size_t since = k.since[g.owner];
+    const bool has_output = problem_.operation != Operation::reduce || is_root;
+    if (since == 0 || (has_output && k.in_one[g.owner])) return output(offset);
     return complete_[since] + (g.packed + offset - g.offset);
 }
 
-std::vector<Shares::Move> Shares::moves(std::size_t s, std::size_t d, bool up, bool reduces) const {
-    const std::size_t first = inside(s, d).first;
-    std::vector<Move> result;
-    visit(s, d, [&](const Segment& g, const std::vector<const Segment*>& parts) {
+bool Shares::puts(const Kind& around, bool reduces) { return around.parts.size() <= (reduces ? few_up : few_down); }
+
+template <typename Go>
+void Shares::moves(std::size_t s, const Kind& around, bool up, bool reduces, const Go& go) const {
+    std::vector<bool> takes_part(around.parts.size());
+    for (std::size_t c = 0; c < takes_part.size(); ++c) {
+        const Kind& k = levels_[s].kinds[around.parts[c].kind];
+        const bool with_root = k.root < k.ranks();
+        takes_part[c] = up ? reduces || with_root : problem_.operation == Operation::allreduce || with_root == (problem_.operation == Operation::reduce);
+    }
+    visit(s, around, [&](const Segment& g, const std::vector<const Segment*>& parts) {
         for (std::size_t c = 0; c < parts.size(); ++c) {
-            const Segment& part = *parts[c];
-            const bool with_root = is_around(s, first + c, problem_.root);
-            if (up && reduces) {
-                result.push_back({part.owner, g.owner, partial(s, part, g.offset), partial(s + 1, g, g.offset), g.bytes, c, g.packed});
-            } else if (up ? with_root : problem_.operation == Operation::allreduce || with_root == (problem_.operation == Operation::reduce)) {
-                const Address inner = complete(s, part, g.offset), outer = complete(s + 1, g, g.offset);
-                if (up) result.push_back({part.owner, g.owner, inner, outer, g.bytes, c, g.packed});
-                else result.push_back({g.owner, part.owner, outer, inner, g.bytes, c, part.packed});
-            }
+            const std::size_t owner = around.parts[c].begin + parts[c]->owner;
+            if (takes_part[c]) go(up ? owner : g.owner, up ? g.owner : owner, c, g, *parts[c]);
         }
+    });
+}
+
+std::vector<Shares::Move> Shares::moves_of(std::size_t place, std::size_t s, const Kind& around, bool up, bool reduces) const {
+    std::vector<Move> result;
+    moves(s, around, up, reduces, [&](std::size_t from, std::size_t to, std::size_t c, const Segment& g, const Segment& part) {
+        if (from != place && to != place) return;
+        const Kind& k = levels_[s].kinds[around.parts[c].kind];
+        if (reduces) {
+            result.push_back({from, to, partial(k, part, g.offset), partial(around, g, g.offset), g.bytes, c, g.packed});
+            return;
+        }
+        const Address inner = complete(k, part, g.offset), outer = complete(around, g, g.offset);
+        result.push_back({from, to, up ? inner : outer, up ? outer : inner, g.bytes, c, up ? g.packed : part.packed});
     });
     return result;
 }
 
-void Shares::meet(std::size_t s, bool up, bool reduces) {
-    std::vector<bool> offers(offers_.size(), false);
-    for (std::size_t d = 0; d < domains(s + 1); ++d) {
-        const auto [first, last] = inside(s, d);
-        const bool own = is_around(s + 1, d, problem_.rank), puts = last - first <= (reduces ? few_up : few_down);
-        if (last - first == 1 || (puts && !own)) continue;
-        std::vector<Move> of_rank;
-        for (const Move& m : moves(s, d, up, reduces)) {
-            if (!puts && m.from != m.to) offers[static_cast<std::size_t>(m.from)] = true;
-            if (own && (m.from == problem_.rank || m.to == problem_.rank)) of_rank.push_back(m);
-        }
-        if (!own) continue;
-        pass_on(of_rank, puts, s, d, reduces);
+std::vector<Bounds> Shares::told(std::size_t s, const Kind& around, bool up, bool reduces) const {
+    std::vector<Bounds> result(around.ranks());
+    const bool put = puts(around, reduces);
+    // What is offered: all between the first and the last byte that another one gets.
+    std::vector<std::pair<std::size_t, std::size_t>> offered(put ? 0 : around.ranks(), {SIZE_MAX, 0});
+    moves(s, around, up, reduces, [&](std::size_t from, std::size_t to, std::size_t c, const Segment& g, const Segment& part) {
+        if (from == to) return;
+        if (put) return result[from].add(g.bytes);
+        const Kind& k = levels_[s].kinds[around.parts[c].kind];
+        const Address source = !up ? complete(around, g, g.offset) : reduces ? partial(k, part, g.offset) : complete(k, part, g.offset);
+        auto& [first, end] = offered[from];
+        first = std::min(first, source.offset);
+        end = std::max(end, source.offset + g.bytes);
+    });
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+        if (offered[i].second == 0) continue;
+        result[i].offers = 1;
+        result[i].add(offered[i].second - offered[i].first);
     }
-    for (std::size_t r = 0; r < offers.size(); ++r) offers_[r] += offers[r];
+    return result;
 }
 
-void Shares::pass_on(const std::vector<Move>& moves, bool puts, std::size_t s, std::size_t d, bool reduces) {
-    const int rank = problem_.rank;
-    const std::size_t first = inside(s, d).first;
-    const auto part_of = [&](int r) {
-        std::size_t c = 0;
-        while (!is_around(s, first + c, r)) ++c;
+void Shares::meet(std::size_t s, bool up, bool reduces) {
+    const std::size_t own = domain_of(s + 1, problem_.rank);
+    if (const Kind& around = kind(s + 1, own); around.parts.size() > 1)
+        pass_on(moves_of(place(problem_.rank) - places(s + 1, own).first, s, around, up, reduces), s, own, reduces);
+
+    std::vector<std::vector<Bounds>> told_in;
+    for (const Kind& k : levels_[s + 1].kinds) told_in.push_back(k.parts.size() > 1 ? told(s, k, up, reduces) : std::vector<Bounds>{});
+    for (std::size_t d = 0; d < domains(s + 1); ++d) {
+        Bounds* to = &told_[places(s + 1, d).first];
+        for (const Bounds& b : told_in[levels_[s + 1].kind_of[d]]) *to++ += b;
+    }
+}
+
+void Shares::pass_on(const std::vector<Move>& moves, std::size_t s, std::size_t d, bool reduces) {
+    const Kind& around = kind(s + 1, d);
+    const std::size_t begin = places(s + 1, d).first, here = place(problem_.rank) - begin;
+    const bool put = puts(around, reduces);
+    const auto rank_of = [&](std::size_t place) { return rank_at(begin + place); };
+    const auto part_of = [&](std::size_t place) {
+        std::size_t c = around.parts.size() - 1;
+        while (around.parts[c].begin > place) --c;
         return c;
     };
     // The part that a rank takes first; where its own is the first, it is combined with the second one, without a copy.
     const auto begins = [](std::size_t own) { return own == 0 ? std::size_t{1} : 0; };
-    const std::size_t most = std::ranges::max(levels_[s + 1].held);
+    const std::size_t most = levels_[s + 1].most_held();
     // What else is put waits beside it.
-    const auto place = [&](const Move& m) {
+    const auto place_of = [&](const Move& m) {
         const std::size_t own = reduces ? part_of(m.to) : 0;
         if (!reduces || m.part == begins(own)) return m.target;
         return slots_[s + 1] + ((m.part - 1 - (m.part > own)) * most + m.packed);
@@ -232,37 +288,37 @@ void Shares::pass_on(const std::vector<Move>& moves, bool puts, std::size_t s, s
     std::size_t from = SIZE_MAX, until = 0;
     Address offered;
     for (const Move& m : moves) {
-        if (m.from != rank || m.to == rank) continue;
-        if (puts) {
-            b_.put(m.to, m.source, place(m), m.bytes);
+        if (m.from != here || m.to == here) continue;
+        if (put) {
+            b_.put(rank_of(m.to), m.source, place_of(m), m.bytes);
             continue;
         }
-        if (std::ranges::find(readers, m.to) == readers.end()) readers.push_back(m.to);
+        if (std::ranges::find(readers, rank_of(m.to)) == readers.end()) readers.push_back(rank_of(m.to));
         if (m.source.offset < from) offered = m.source;
         from = std::min(from, m.source.offset);
         until = std::max(until, m.source.offset + m.bytes);
     }
     if (!readers.empty()) b_.offer(offered, until - from, readers);
 
-    const auto get = [&](const Move& m, Order order) { b_.get(m.from, offers_[static_cast<std::size_t>(m.from)], m.source, m.target, m.bytes, order); };
+    const auto get = [&](const Move& m, Order order) { b_.get(rank_of(m.from), told_[begin + m.from].offers, m.source, m.target, m.bytes, order); };
     for (const Move& m : moves) {
-        if (m.to != rank) continue;
-        if (m.from == rank && !reduces && m.source != m.target) b_.copy(m.source, m.target, m.bytes);
-        if (m.from == rank) continue;
-        if (puts) b_.arrive(m.from, place(m), m.bytes);
+        if (m.to != here) continue;
+        if (m.from == here && !reduces && m.source != m.target) b_.copy(m.source, m.target, m.bytes);
+        if (m.from == here) continue;
+        if (put) b_.arrive(rank_of(m.from), place_of(m), m.bytes);
         else if (!reduces) get(m, Order::overwrite);
     }
-    if (puts || !reduces) b_.next_round();
+    if (put || !reduces) b_.next_round();
     if (!reduces) return;
 
-    const std::size_t own = part_of(rank), count = inside(s, d).second - first;
+    const std::size_t own = part_of(here), count = around.parts.size();
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t part = own == 0 && i < 2 ? 1 - i : i;
         const Order order = i == 0 ? Order::overwrite : part == 0 ? Order::before : Order::after;
         for (const Move& m : moves) {
-            if (m.to != rank || m.part != part) continue;
-            if (!puts && m.from != rank) get(m, order);
-            else if (i > 0) b_.combine(m.from == rank ? m.source : place(m), m.target, m.bytes, order);
+            if (m.to != here || m.part != part) continue;
+            if (!put && m.from != here) get(m, order);
+            else if (i > 0) b_.combine(m.from == here ? m.source : place_of(m), m.target, m.bytes, order);
         }
         b_.next_round();
     }
@@ -279,6 +335,13 @@ void Shares::scatter_up() {
 void Shares::gather_down() {
     for (std::size_t s = levels_.size() - 1; s-- > 0;) meet(s, false, false);
     if (problem_.size == 1 || (problem_.operation == Operation::bcast && problem_.rank == problem_.root)) b_.copy(input(), output(), problem_.bytes);
+}
+
+Schedule Shares::finish() {
+    Schedule result = b_.finish();
+    for (const Bounds& b : told_) result.bounds.raise(b);
+    result.bounds.known = result.bounds.exact = true;
+    return result;
 }
 
 }  // namespace fanlight

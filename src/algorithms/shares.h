@@ -10,7 +10,7 @@
 // The domains are the topology's, divided until at most Parameters::degree meet: what they count are the radices.
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -29,7 +29,7 @@ public:
     std::pair<std::size_t, std::size_t> places(std::size_t level, std::size_t d) const { return {starts_[level][d], starts_[level][d + 1]}; }
     // The domains of a level that meet in domain d of the next: [first, second).
     std::pair<std::size_t, std::size_t> inside(std::size_t level, std::size_t d) const;
-    bool is_around(std::size_t level, std::size_t d, int rank) const;
+    std::size_t domain_of(std::size_t level, int rank) const;
     int rank_at(std::size_t place) const { return order_[place]; }
     std::size_t place(int rank) const { return place_[static_cast<std::size_t>(rank)]; }
 
@@ -39,6 +39,9 @@ private:
     std::vector<std::vector<std::size_t>> starts_;  // of each level's domains, among the places; last, how many places
 };
 
+// What is the same in many domains is found once: all that are divided alike and have the root, if any, at the same
+// place are of one kind.  So the schedule of one rank of 512 takes no longer than what it has to say, and still it
+// knows what each rank needs at most.
 class Shares : private Division {
 public:
     explicit Shares(const Problem&);
@@ -49,45 +52,68 @@ public:
     void scatter_up();
     // The parts to all ranks' output; of a reduce to the root's.
     void gather_down();
-    Schedule finish() { return b_.finish(); }
+    Schedule finish();
 
 private:
     struct Segment {
         std::size_t offset, bytes;
-        int owner;
+        std::size_t owner;   // its place in the domain
         std::size_t packed;  // where it lies if all of its owner's lie side by side
     };
+    struct Kind {
+        struct Part {
+            std::size_t kind, begin;  // one of the level below, from this place of the domain on
+        };
+        std::vector<Part> parts;
+        std::size_t root;                // its place; none: as many as there are ranks
+        std::vector<Segment> segments;   // side by side
+        // Of the rank at each place:
+        std::vector<std::size_t> held;   // bytes
+        std::vector<bool> in_one;        // whether its segments touch, here and in all levels below
+        std::vector<std::size_t> since;  // the lowest level in which it had the same
+
+        std::size_t ranks() const { return held.size(); }
+    };
     struct Level {
-        std::vector<std::vector<Segment>> segments;  // of each domain, side by side
-        std::vector<std::size_t> held;               // by each rank
-        std::vector<bool> in_one;                    // whether each rank's segments touch, here and in all levels below
-        std::vector<std::size_t> since;              // the lowest level in which each rank had the same
+        std::vector<Kind> kinds;
+        std::vector<std::size_t> kind_of;  // each domain
+        std::size_t most_held() const;
+        bool all_in_one() const;
     };
     struct Move {
-        int from, to;
+        std::size_t from, to;  // places in the domain
         Address source, target;
         std::size_t bytes;
         std::size_t part;    // of which of the domains that meet
         std::size_t packed;  // among what the target's rank will have
     };
-    // What a segment becomes where domains meet: theirs are `parts`.
-    using Visit = std::function<void(const Segment&, const std::vector<const Segment*>& parts)>;
 
-    void share_out(std::size_t level);
-    void visit(std::size_t level, std::size_t d, const Visit&) const;
+    void divide(std::size_t level);
+    void share_out(Kind&, std::size_t level) const;
+    const Kind& kind(std::size_t level, std::size_t d) const { return levels_[level].kinds[levels_[level].kind_of[d]]; }
+    // visit(segment, parts): of what the segments of a domain are made, one segment of each that meets there.
+    template <typename Visit>
+    void visit(std::size_t level, const Kind& around, const Visit&) const;
 
     // Where a rank has bytes of its segment: a sum that is not complete; what is.
-    Address partial(std::size_t level, const Segment&, std::size_t offset) const;
-    Address complete(std::size_t level, const Segment&, std::size_t offset) const;
-    std::vector<Move> moves(std::size_t level, std::size_t d, bool up, bool reduces) const;
+    Address partial(const Kind&, const Segment&, std::size_t offset) const;
+    Address complete(const Kind&, const Segment&, std::size_t offset) const;
+    // Whether those that meet put to each other; else each offers what it has.
+    static bool puts(const Kind& around, bool reduces);
+    // From whom to whom each segment goes: move(from, to, part, segment, its part).
+    template <typename Go>
+    void moves(std::size_t level, const Kind& around, bool up, bool reduces, const Go&) const;
+    std::vector<Move> moves_of(std::size_t place, std::size_t level, const Kind& around, bool up, bool reduces) const;
+    // What the rank at each place puts and offers there.
+    std::vector<Bounds> told(std::size_t level, const Kind& around, bool up, bool reduces) const;
     void meet(std::size_t level, bool up, bool reduces);
-    void pass_on(const std::vector<Move>&, bool puts, std::size_t level, std::size_t domain, bool reduces);
+    void pass_on(const std::vector<Move>&, std::size_t level, std::size_t domain, bool reduces);
 
     const Problem& problem_;
     Builder b_;
     std::vector<Level> levels_;
     std::vector<Address> partial_, complete_, slots_;  // of each level
-    std::vector<int> offers_;  // that each rank has made
+    std::vector<Bounds> told_;  // by the rank at each place, so far
 };
 
 }  // namespace fanlight

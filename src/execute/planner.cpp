@@ -34,6 +34,9 @@ std::size_t piece_between_nodes(Operation operation) {
     return family_of(operation) == Family::vector ? of_vector : of_block;
 }
 
+// So many are all asked what they need.
+constexpr int few_ranks = 32;
+
 // No algorithm stages more than this in one run: every round of a tree or of a doubling
 // passes on at most everything, and there are no more rounds than log2(size) and the fold.
 // The root of a bcast may put everything to everybody.
@@ -116,15 +119,18 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             if (algorithm.levels && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
                 const Needs bound = bound_of(own.bounds, options);
-                const bool is_enough = own.bounds.known && bound.staged <= std::min(area, longest) &&
-                                       bound.offers <= SharedLanes::offers_per_operation;
+                const bool is_enough = own.bounds.exact || (own.bounds.known && bound.staged <= std::min(area, longest) &&
+                                                            bound.offers <= SharedLanes::offers_per_operation);
                 Builder::recycle(std::move(own));
                 if (is_enough) {
                     raise(most, bound);
                     continue;
                 }
             }
-            for (p.rank = 0; p.rank < p.size; ++p.rank) {
+            const auto some = neediest(p);
+            const bool all = !algorithm.alike || reach.nodes || p.size <= few_ranks;
+            for (int i = 0; i < (all ? p.size : std::ssize(some)); ++i) {
+                p.rank = all ? i : some[static_cast<std::size_t>(i)];
                 Schedule s = algorithm.schedule(p);
                 raise(most, needs_of(s, p.rank, lanes, options));
                 Builder::recycle(std::move(s));

@@ -13,18 +13,9 @@ std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * 
 
 Bounds bounds_of(const Schedule& s) {
     Bounds result{.known = true, .offers = s.offers};
-    for (const Step& step : s.steps) {
-        if (step.kind != StepKind::put && step.kind != StepKind::offer) continue;
-        for (std::size_t k = 0; k < result.written.size(); ++k)
-            if (step.bytes < Bounds::shortest << k || k + 1 == result.written.size()) result.written[k] += whole_lines(step.bytes);
-    }
+    for (const Step& step : s.steps)
+        if (step.kind == StepKind::put || step.kind == StepKind::offer) result.add(step.bytes);
     return result;
-}
-
-// The greater of each.
-void raise(Bounds& to, const Bounds& other) {
-    to.offers = std::max(to.offers, other.offers);
-    for (std::size_t k = 0; k < to.written.size(); ++k) to.written[k] = std::max(to.written[k], other.written[k]);
 }
 
 }  // namespace
@@ -39,7 +30,7 @@ Address Composer::reserve(std::size_t bytes) {
 
 void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
                    const BuffersOf& buffers) {
-    // Groups of one size and root have the same schedules, unless their blocks differ.
+    // Groups of one size and root have the same schedules, unless their vectors or blocks differ.
     std::map<std::vector<std::size_t>, std::vector<Needs>> known;
     std::vector<const std::vector<Needs>*> needs_of;
     std::size_t most_scratch = 0;
@@ -51,7 +42,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         p.topology = {};
         p.size = static_cast<int>(group.ranks.size());
         p.root = group.root;
-        std::vector<std::size_t> key{group.ranks.size(), static_cast<std::size_t>(group.root)};
+        std::vector<std::size_t> key{group.ranks.size(), static_cast<std::size_t>(group.root), p.bytes};
         for (const Block& b : p.blocks) key.insert(key.end(), {b.offset, b.bytes});
         auto [it, is_new] = known.try_emplace(std::move(key));
         needs_of.push_back(&it->second);
@@ -60,7 +51,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
                 Schedule s = algorithm(p);
                 it->second.push_back({s.scratch_bytes, s.offers});
                 most_scratch = std::max(most_scratch, s.scratch_bytes);
-                raise(most, bounds_of(s));
+                most.raise(bounds_of(s));
                 Builder::recycle(std::move(s));
             }
         const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
@@ -69,8 +60,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         own = std::move(p);
         own_group = &group;
     }
-    bounds_.offers += most.offers;
-    for (std::size_t k = 0; k < most.written.size(); ++k) bounds_.written[k] += most.written[k];
+    bounds_ += most;
     const std::size_t scratch_at = reserve(most_scratch).offset;
     if (own_group) {
         Schedule s = algorithm(own);

@@ -13,6 +13,7 @@
 //    arrive from a peer takes the n-th put of that peer to this rank.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,15 +71,19 @@ struct Step {
     std::uint32_t readers = 0;
 };
 
-// What no rank's schedule of the same problem exceeds; a composer knows it.
+// What no rank's schedule of the same problem exceeds; what is made of levels knows it.
 struct Bounds {
     bool known = false;
+    bool exact = false;  // some rank needs so much
     int offers = 0;
     // Bytes, in whole lines, that one rank puts and offers: in messages of fewer bytes than 4 KiB, 8 KiB and so on,
     // and last in all.
     static constexpr std::size_t shortest = 4096;
     std::array<std::size_t, 8> written{};
     std::size_t written_below(std::size_t bytes) const;
+    void add(std::size_t bytes);  // a message
+    Bounds& operator+=(const Bounds&);
+    void raise(const Bounds&);  // to the greater of each
 };
 
 struct Schedule {
@@ -103,6 +108,24 @@ inline std::size_t Bounds::written_below(std::size_t bytes) const {
     std::size_t k = 0;
     while (k + 1 < written.size() && shortest << k < bytes) ++k;
     return written[k];
+}
+
+inline void Bounds::add(std::size_t bytes) {
+    constexpr std::size_t line = 64;
+    const std::size_t lines = (bytes + line - 1) / line * line;
+    for (std::size_t k = 0; k < written.size(); ++k)
+        if (bytes < shortest << k || k + 1 == written.size()) written[k] += lines;
+}
+
+inline Bounds& Bounds::operator+=(const Bounds& b) {
+    offers += b.offers;
+    for (std::size_t k = 0; k < written.size(); ++k) written[k] += b.written[k];
+    return *this;
+}
+
+inline void Bounds::raise(const Bounds& b) {
+    offers = std::max(offers, b.offers);
+    for (std::size_t k = 0; k < written.size(); ++k) written[k] = std::max(written[k], b.written[k]);
 }
 
 }  // namespace fanlight

@@ -14,11 +14,8 @@ Schedule radices(const Problem& problem) {
     Builder b(problem);
     const Division division(problem);
     for (std::size_t s = 0; s + 1 < division.levels(); ++s) {
-        std::size_t d = 0;
-        while (!division.is_around(s + 1, d, problem.rank)) ++d;
-        const auto [begin, end] = division.inside(s, d);
-        std::size_t own = begin;
-        while (!division.is_around(s, own, problem.rank)) ++own;
+        const auto [begin, end] = division.inside(s, division.domain_of(s + 1, problem.rank));
+        const std::size_t own = division.domain_of(s, problem.rank);
         const auto [first, last] = division.places(s, own);
         const std::size_t here = division.place(problem.rank) - first;
         for (std::size_t c = begin; c < end; ++c) {
@@ -29,7 +26,9 @@ Schedule radices(const Problem& problem) {
         }
         b.next_round();
     }
-    return b.finish();
+    Schedule result = b.finish();
+    result.bounds.known = result.bounds.exact = true;  // signals take no room
+    return result;
 }
 
 }  // namespace fanlight::barrier_algorithms

@@ -1,0 +1,116 @@
+// How much of the group's memory an operation needs at most, which the planner learns from a few ranks or from what a
+// schedule says of all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/registry.h"
+#include "execute/plan.h"
+#include "schedule/builder.h"
+#include "schedule/schedule.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+namespace {
+
+Problem problem(const Algorithm& a, int size, std::size_t bytes, int root) {
+    Problem p;
+    p.operation = a.operation;
+    p.size = size;
+    p.bytes = bytes;
+    p.element = 8;
+    p.root = has_root(a.operation) ? root : 0;
+    std::size_t at = 0;
+    for (int r = 0; family_of(a.operation) == Family::blocks_v && r < size; ++r) {
+        p.blocks.push_back({at, bytes * static_cast<std::size_t>(r * 5 % 7) / 4 / 8 * 8});
+        at += p.blocks.back().bytes;
+    }
+    return p;
+}
+
+std::string text(const Algorithm& a, const Problem& p) {
+    return std::string(to_string(a.operation)) + " " + std::string(a.name) + ", " + std::to_string(p.size) + " ranks, root " + std::to_string(p.root) + ", " +
+           std::to_string(p.bytes) + " bytes, " + p.topology.text();
+}
+
+TEST(Needs, OfTheAlikeNoRankNeedsMoreThanTheNeediest) {
+    int rows = 0;
+    for (const Algorithm& a : algorithms()) {
+        if (!a.alike) continue;
+        ++rows;
+        for (const int size : {33, 34, 37, 47, 48, 63, 64, 65, 100, 129})
+            for (const std::size_t bytes : {200, 5000, 100000})
+                for (const int root : {0, 1, size / 2, size - 1})
+                    for (const bool single_copy : {false, true}) {
+                        Problem p = problem(a, size, bytes, root);
+                        if ((p.root != root) || !restriction(a, p).empty()) continue;
+                        const SharedLanes lanes(nullptr, size);
+                        const BindOptions options{.inlined = lanes.payload_bytes(), .single_copy = single_copy, .single_copy_from = 16 << 10};
+                        const auto needs = [&](int rank) {
+                            p.rank = rank;
+                            Schedule s = a.schedule(p);
+                            const Needs n = needs_of(s, rank, lanes, options);
+                            Builder::recycle(std::move(s));
+                            return n;
+                        };
+                        Needs most;
+                        for (const int r : neediest(p)) {
+                            const Needs n = needs(r);
+                            most = {std::max(most.staged, n.staged), std::max(most.longest, n.longest), std::max(most.scratch, n.scratch), std::max(most.offers, n.offers)};
+                        }
+                        for (int r = 0; r < size; ++r) {
+                            const Needs n = needs(r);
+                            ASSERT_TRUE(n.staged <= most.staged && n.longest <= most.longest && n.scratch <= most.scratch && n.offers <= most.offers)
+                                << text(a, p) << ", rank " << r << ": staged " << n.staged << " of " << most.staged << ", longest " << n.longest << " of "
+                                << most.longest << ", scratch " << n.scratch << " of " << most.scratch << ", offers " << n.offers << " of " << most.offers;
+                        }
+                    }
+    }
+    EXPECT_GT(rows, 30);
+}
+
+TEST(Needs, BoundsHoldForAllRanks) {
+    int exact = 0;
+    for (const Algorithm& a : algorithms()) {
+        if (!a.levels || lengths_are_unknown(a.operation)) continue;
+        for (const int size : {1, 2, 3, 5, 8, 11, 16, 17, 31, 48})
+            for (const char* topology : {"", "2x*", "3x*:cyclic", "2x(3+5)", "2x4+3", "2x2x4"})
+                for (const std::size_t bytes : {8, 24, 800, 5000, 40000})
+                    for (const int root : {0, size / 2, size - 1}) {
+                        Problem p = problem(a, size, bytes, root);
+                        if (p.root != root) continue;
+                        try {
+                            if (*topology) p.topology = Topology::from(topology, size);
+                        } catch (const std::invalid_argument&) {
+                            continue;
+                        }
+                        if (!restriction(a, p).empty()) continue;
+                        Bounds most, said;
+                        for (p.rank = 0; p.rank < size; ++p.rank) {
+                            Schedule s = a.schedule(p);
+                            Bounds own{.offers = s.offers};
+                            for (const Step& step : s.steps)
+                                if (step.kind == StepKind::put || step.kind == StepKind::offer) own.add(step.bytes);
+                            if (p.rank > 0) {
+                                ASSERT_TRUE(said.offers == s.bounds.offers && said.written == s.bounds.written) << text(a, p) << ": ranks say different things";
+                            }
+                            said = s.bounds;
+                            most.raise(own);
+                            Builder::recycle(std::move(s));
+                        }
+                        if (!said.known) continue;
+                        exact += said.exact;
+                        const bool right = said.exact ? said.offers == most.offers && said.written == most.written
+                                                      : said.offers >= most.offers && std::ranges::equal(said.written, most.written, std::greater_equal<>());
+                        ASSERT_TRUE(right) << text(a, p) << ": said " << said.offers << " offers, bytes " << ::testing::PrintToString(said.written) << "; needed " << most.offers
+                                           << ", " << ::testing::PrintToString(most.written);
+                    }
+    }
+    EXPECT_GT(exact, 1000);
+}
+
+}  // namespace
+}  // namespace fanlight
