@@ -291,7 +291,7 @@ std::string json(const Whole& whole) {
         const auto yes = [&](std::size_t i) { return f[i] == "1"; };
         out << comma << "  {\"operation\": " << quoted(f[0]) << ", \"bytes_from\": " << f[2] << ", \"bytes_to\": "
             << (f[3] == std::to_string(~std::size_t{0}) ? "null" : f[3]) << ", \"ranks\": " << f[4] << ", \"nodes\": " << f[5]
-            << ", \"oversubscribed\": " << (yes(6) ? "true" : "false") << ", \"algorithm\": " << quoted(f[1])
+            << ", \"mpi\": " << quoted(mpi_name()) << ", \"oversubscribed\": " << (yes(6) ? "true" : "false") << ", \"algorithm\": " << quoted(f[1])
             << ", \"faster\": " << (yes(7) ? "\"mpi\"" : "\"fanlight\"") << ", \"applied\": " << (yes(8) ? "true" : "false")
             << ", \"ratio\": " << ratios.sum / static_cast<double>(ratios.communicators)
             << ", \"communicators\": " << ratios.communicators << "}";
@@ -324,6 +324,12 @@ std::string table(const Whole& whole) {
     std::snprintf(line, sizeof line, "  first calls of communicators (FANLIGHT_START_AFTER=%lld): %llu, %.4f seconds in the MPI library\n",
                   static_cast<long long>(config().start_after), static_cast<unsigned long long>(first.calls), first.seconds);
     if (first.calls > 0) out += line;
+    for (const auto& [f, ratios] : whole.found) {
+        if (f[7] != "1") continue;
+        std::snprintf(line, sizeof line, "  guard: %s from %s bytes, %s ranks: the MPI library's own is faster than %s, %.2f times; %s\n", f[0].c_str(),
+                      f[2].c_str(), f[4].c_str(), f[1].c_str(), ratios.sum / static_cast<double>(ratios.communicators), f[8] == "1" ? "it serves" : "not applied");
+        out += line;
+    }
     for (const auto& [key, seen] : whole.communicators) {
         const std::string why = key.second == first_calls ? "fewer calls than FANLIGHT_START_AFTER" : key.second;
         std::snprintf(line, sizeof line, "  %llu communicator(s) with %d ranks %s\n",

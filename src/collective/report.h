@@ -9,7 +9,7 @@
 //               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}],
 //    "by_rank": [{"seconds": 0.0006, "waits": 90, "waited": 0.0004,
 //                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}],
-//    "guard": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 127, "ranks": 4, "nodes": 1,
+//    "guard": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 127, "ranks": 4, "nodes": 1, "mpi": "mpich",
 //               "oversubscribed": false, "algorithm": "all-read-all", "faster": "mpi", "applied": true,
 //               "ratio": 1.31, "communicators": 2}]}
 // `by` is "fanlight" or "mpi" (then `reason` says why).  On several nodes `transport` is the one
