@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from running import ALL, MPICH, OPENMPI, ROOT, repeated, run
+from running import ALL, IMPI, MPICH, OPENMPI, ROOT, repeated, run
 
 parametrize = pytest.mark.parametrize
 
@@ -25,10 +25,21 @@ gather -> all-write-root
 alltoall -> pairwise
 alltoallv -> all-write-all
 """
-# As src/select/comparison.h has them: one round is enough where one side is slow by milliseconds.
-BEFORE, ROUND = 32, 32
-THEIRS_OF_A_ROUND = 16
-CALLS = 80
+# As src/select/comparison.h has them; a communicator's very first call is the MPI library's.
+FIRST, BEFORE, ROUND = 1, 32, 32
+CALLS = FIRST + BEFORE + 4 * ROUND + 19
+
+
+def after(rounds, then):
+    """Calls by the reason for the MPI library, "" for ours: compared in so many rounds, then served by `then`."""
+    counts = {"first calls on a communicator": FIRST, "": BEFORE + rounds * ROUND // 2, "the guard compares": rounds * ROUND // 2}
+    counts[then] = counts.get(then, 0) + CALLS - FIRST - BEFORE - rounds * ROUND
+    return counts
+
+
+def after_some_rounds(then):
+    # One is enough where one side is slow by milliseconds, unless the machine is busy.
+    return [after(rounds, then) for rounds in (1, 2, 4)]
 
 
 @pytest.fixture
@@ -59,12 +70,11 @@ def found(result, operation):
     return [row for row in result.report.json["guard"] if row["operation"] == operation]
 
 
-@parametrize("mpi", ALL, ids=str)
-@parametrize("ranks,nodes", [(2, ""), repeated(3, ""), (3, "2x*")])
+# Intel MPI 2021.18's own allgather of such a datatype is wrong on three ranks, also without Fanlight.
+@parametrize("mpi,ranks,nodes", [*((mpi, 2, "") for mpi in ALL), (MPICH, 3, "2x*"), repeated(OPENMPI, 3, "2x*"), repeated(IMPI, 2, "2x*")], ids=str)
 def test_the_mpi_librarys_own_serves_where_it_is_faster(mpi, ranks, nodes, bad_rules, fanlight_only):
     result = one_class(mpi, ranks, bad_rules, "on", "fanlight", TOPOLOGY=nodes)
-    assert calls_by(result, "allgather") == {"": BEFORE + ROUND - THEIRS_OF_A_ROUND, "the guard compares": THEIRS_OF_A_ROUND,
-                                             "the guard found it faster": CALLS - BEFORE - ROUND}, str(result)
+    assert calls_by(result, "allgather") in after_some_rounds("the guard found it faster"), str(result)
     (row,) = found(result, "allgather")
     assert (row["faster"], row["applied"], row["communicators"], row["bytes_from"]) == ("mpi", True, 1, 256), row
     assert row["ratio"] > 2, row
@@ -75,7 +85,7 @@ def test_what_is_faster_stays(mpi, bad_rules, fanlight_only):
     result = one_class(mpi, 3, bad_rules, "on", "mpi")
     for operation in ("allgather", "allreduce"):
         assert {(r["faster"], r["applied"]) for r in found(result, operation)} == {("fanlight", False)}, str(result)
-    assert calls_by(result, "allgather") == {"": CALLS - THEIRS_OF_A_ROUND, "the guard compares": THEIRS_OF_A_ROUND}, str(result)
+    assert calls_by(result, "allgather") in after_some_rounds(""), str(result)
     # Its bits depend on the order: timed beside, and never the program's.
     assert calls_by(result, "allreduce") == {"": CALLS}, str(result)
 
@@ -84,20 +94,20 @@ def test_recorded_for_the_next_run(tmp_path, bad_rules, fanlight_only):
     recorded = one_class(MPICH, 2, bad_rules, "record", "fanlight")
     (row,) = found(recorded, "allgather")
     assert (row["faster"], row["applied"]) == ("mpi", False), row
-    assert calls_by(recorded, "allgather") == {"": CALLS - THEIRS_OF_A_ROUND, "the guard compares": THEIRS_OF_A_ROUND}
+    assert calls_by(recorded, "allgather") in after_some_rounds("")
     rules = tmp_path / "rules.txt"
     (tmp_path / "run.json").write_text(json.dumps(recorded.report.json))
     subprocess.run([ROOT / ".venv/fanlight/bin/fanlight", "report", tmp_path / "run.json", "--rules", rules], check=True)
     rules.write_text(rules.read_text() + BAD_RULES)
     again = one_class(MPICH, 2, str(rules), "on", "fanlight")
-    assert calls_by(again, "allgather") == {"a rule": CALLS}, str(again)
+    assert calls_by(again, "allgather") == {"first calls on a communicator": FIRST, "a rule": CALLS - FIRST}, str(again)
 
 
 def test_off_and_what_is_forced(bad_rules, fanlight_only):
-    off = one_class(MPICH, 2, bad_rules, "off", "fanlight")
-    forced = one_class(MPICH, 2, bad_rules, "on", "fanlight", ALGORITHM="allgather:ring,allreduce:ring")
+    off = one_class(MPICH, 2, bad_rules, "off", "")
+    forced = one_class(MPICH, 2, bad_rules, "on", "", ALGORITHM="allgather:ring,allreduce:ring")
     for result in (off, forced):
-        assert calls_by(result, "allgather") == {"": CALLS} and result.report.json["guard"] == [], str(result)
+        assert calls_by(result, "allgather") == {"first calls on a communicator": FIRST, "": CALLS - FIRST} and result.report.json["guard"] == [], str(result)
 
 
 def test_bits_are_ours_throughout(bad_rules, fanlight_only):

@@ -9,7 +9,7 @@
 
 static void wait_if(const char *side) {
     const char *slow = getenv("SLOW");
-    if (slow && !strcmp(slow, side)) nanosleep(&(struct timespec){0, 3000000}, NULL);
+    if (slow && !strcmp(slow, side)) nanosleep(&(struct timespec){0, 10000000}, NULL);
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
