@@ -360,6 +360,7 @@ NB_MODULE(_core, m) {
         const Choice c = selector.choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
+        d["forced"] = c.forced;
         d["parameters"] = dict_of(c.parameters);
         d["lanes"] = c.lanes;
         d["rule"] = c.rule;

@@ -125,11 +125,16 @@ def run(
 def report(
     file: Path = typer.Argument(..., help="What fanlight run --report-file or --trace has written."),
     output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it there: .png (needs matplotlib) or .html."),
+    rules: Optional[Path] = typer.Option(None, "--rules", help="Write what the guard found (FANLIGHT_GUARD=record) as rules for the next run."),
 ):
     """Show the report or the trace of a run: time by operation and size, and waits by rank."""
     from . import report_plot, reports
 
     said = reports.load(file)
+    if rules:
+        found = reports.write_rules(said, rules)
+        messages.print(f"{rules}: {found} rule{'' if found == 1 else 's'} (FANLIGHT_RULES)", highlight=False)
+        return
     if output:
         report_plot.write(said, output)
         messages.print(f"{output}: {said['ranks']} ranks", highlight=False)
@@ -331,6 +336,9 @@ def explain(
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
               + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"])
+    if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:
+        t.add_row("guard", "compares it with the MPI library's own while the program runs"
+                  + ("" if guard == "on" else f" (FANLIGHT_GUARD={guard}: for the report alone)"))
     if c["algorithm"] != "native":
         a = core().algorithm(operation, c["algorithm"])
         t.add_row("its idea", a.description + (f" [{a.paper}]" if a.paper else ""))

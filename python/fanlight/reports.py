@@ -117,6 +117,52 @@ def _who(row: dict) -> str:
     return row["algorithm"] + (f" over {transport}" if transport != "shared" else "")
 
 
+def rules(report: dict) -> list[str]:
+    """What the guard found, as rules for the next run (FANLIGHT_RULES)."""
+    # Where communicators did not agree, what the rules chose stays.
+    cells: dict[tuple, dict] = {}
+    for row in report.get("guard", []):
+        conditions = {"ranks": row["ranks"], "nodes": row["nodes"], "oversubscribed": "yes" if row["oversubscribed"] else "no",
+                      "mpi": row["mpi"]}
+        text = row["operation"] + "".join(f" {name}={value}" for name, value in conditions.items())
+        cell = cells.setdefault((text, row["bytes_from"]), {"to": row["bytes_to"], "mpi": True, "ratios": [], "seen": 0})
+        cell["mpi"] &= row["faster"] == "mpi"
+        cell["ratios"].append(row["ratio"])
+        cell["seen"] += row["communicators"]
+    ranges: list[dict] = []
+    for (text, first), cell in sorted(cells.items()):
+        if not cell["mpi"]:
+            continue
+        if ranges and ranges[-1]["text"] == text and ranges[-1]["to"] == first - 1:
+            ranges[-1]["to"] = cell["to"]
+            ranges[-1]["ratios"] += cell["ratios"]
+        else:
+            ranges.append({**cell, "text": text, "first": first})
+    return [r["text"] + (f" bytes={r['first']}..{r['to']}" if r["to"] else "") + " -> native  # "
+            + f"{' to '.join(f'{x:.2f}' for x in sorted({min(r['ratios']), max(r['ratios'])}))} times as fast" for r in ranges]
+
+
+def write_rules(report: dict, file: Path) -> int:
+    found = rules(report)
+    head = f"# What the guard found: {report['mpi']}, {report['ranks']} ranks"
+    file.write_text("\n".join([head, *found]) + "\n")
+    return len(found)
+
+
+def show_guard(report: dict, console: Console):
+    rows = report.get("guard", [])
+    if not rows:
+        return
+    t = table("operation", "size", "ranks", "by the rules", "MPI's own", "then served by", numbers=("ranks", "MPI's own"),
+              title="What the guard found (FANLIGHT_GUARD)")
+    for row in sorted(rows, key=lambda r: (r["operation"], r["bytes_from"], r["ranks"])):
+        size = "any" if row["bytes_to"] is None else size_class(row)
+        faster = row["faster"] == "mpi"
+        t.add_row(row["operation"], size, str(row["ranks"]), escape(row["algorithm"]), f"{row['ratio']:.2f} times as fast",
+                  "MPI" if row["applied"] else "Fanlight; a rule for the next run" if faster else "Fanlight")
+    console.print(t)
+
+
 def show(report: dict, console: Console):
     rows = report["calls"]
     ranks = max(report["ranks"], 1)
@@ -140,6 +186,7 @@ def show(report: dict, console: Console):
     console.print(f"Fanlight served {served_share(rows):.1%} of {sum(r['calls'] for r in rows):,} calls; "
                   f"collectives took {format_seconds(seconds)} per rank"
                   + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""), highlight=False)
+    show_guard(report, console)
     if cost := first_calls(rows, ranks):
         console.print(cost, highlight=False, markup=False)
     if "communicators" not in report:  # of a trace

@@ -69,8 +69,10 @@ std::string answer(const Communicator& c, Operation operation, std::size_t bytes
     if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
         problem.blocks.assign(static_cast<std::size_t>(c.size()), {0, bytes});
     const Choice choice = c.serving()->choice(problem);
-    return choice.algorithm ? std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule)
-                            : native(std::string(choice.rule));
+    if (!choice.algorithm) return native(std::string(choice.rule));
+    const std::string guard = c.serving()->found(problem);
+    return std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule) +
+           (guard.empty() ? "" : "; " + guard);
 }
 
 }  // namespace

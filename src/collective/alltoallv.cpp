@@ -29,6 +29,7 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s->size, from, is_nobody) ||
                       bytes_of(from[own]) != bytes_of(to[own]) || same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
+    if (!call.serves(chosen)) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& problem = s->problem(Operation::alltoallv);

@@ -13,7 +13,7 @@ const Decision* barrier(Call& call) {
         last.decision = &d;
     }
     const Decision& d = *last.decision;
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
     call.run(*s, d, nullptr, nullptr, nullptr);
     return &d;
 }
@@ -24,7 +24,7 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
     LastCall& last = s->last(Operation::bcast);
     if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, buffer, buffer, nullptr);
         return &d;
     }
@@ -35,7 +35,7 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
     const Decision& d = s->decide({.operation = Operation::bcast, .root = root, .bytes = e.bytes()});
     if (is_plain(e))
         last = {.decision = &d, .count = count, .datatype = handle, .root = root};
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
     if (e.direct()) {
         call.run(*s, d, buffer, buffer, nullptr);
         return &d;

@@ -36,7 +36,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
         ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, send, receive, nullptr);
         return &d;
     }
@@ -54,7 +54,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!in_place) {
         remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, -1);
     }
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const PackedOutput output(all, call, *s);
@@ -76,7 +76,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
                       ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, root, last.decision->bytes))
                 : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, send, is_root ? receive : nullptr, nullptr);
         return &d;
     }
@@ -102,7 +102,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
         if (is_root) remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, root);
         else remember(last, d, own, send_type, root);
     }
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     if (!is_root) {
@@ -128,7 +128,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
                       ordinary(receive) && !wrongly_in_place(receive, place_of_block(send, root, last.decision->bytes))
                 : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, is_root ? send : nullptr, receive, nullptr);
         return &d;
     }
@@ -154,7 +154,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
         if (is_root) remember(last, d, own, receive_type, {send, send_count, all.datatype}, send_type, root);
         else remember(last, d, own, receive_type, root);
     }
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = is_root ? packed_input(all, call.workspace(*s)) : nullptr;
@@ -176,7 +176,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
         ordinary(receive) && send != receive) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, send, receive, nullptr);
         return &d;
     }
@@ -193,7 +193,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const Decision& d = s->decide({.operation = Operation::alltoall, .bytes = bytes});
     if (!in_place)
         remember(last, d, {send, send_count, from.datatype}, send_type, {receive, receive_count, to.datatype}, receive_type, -1);
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = in_place ? packed_copy(to, call.workspace(*s)) : packed_input(from, call.workspace(*s));

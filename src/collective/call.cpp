@@ -2,6 +2,7 @@
 
 #include "collective/datatype.h"
 #include "collective/device_memory.h"
+#include "collective/guard.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 
@@ -22,6 +23,21 @@ bool Call::may_be_first() {
     communicators::first_seen(comm_, starts(), MPI_SUCCESS);
     return (communicator_ = communicators::find(comm_)) != nullptr;
 }
+
+bool Call::guard_leaves_it(guard::Calls& calls) {
+    const auto [theirs, compared] = calls.next(true);
+    if (compared) compared_ = &calls;
+    if (theirs) reason_ = compared ? Reason::guard_compares : Reason::guard;
+    return !theirs;
+}
+
+guard::Calls* Call::theirs_beside(const Decision& d) {
+    const auto [theirs, compared] = d.guarded->next(false);
+    if (compared) compared_ = d.guarded;
+    return theirs ? d.guarded : nullptr;
+}
+
+void Call::guard_learns() const { compared_->over(); }
 
 int raised(const std::exception& e, MPI_Comm comm) {
     say(e.what());

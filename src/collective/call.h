@@ -78,6 +78,16 @@ public:
         return s.planned(d, problem);
     }
 
+    // Whether what was decided serves this call; else the MPI library does.  Once in each call, and from
+    // where all ranks come.
+    bool serves(const Decision& d) {
+        if (!d.algorithm) return reason_ = d.reason, false;
+        return !d.guarded || guard_leaves_it(*d.guarded);
+    }
+    // Instead of that for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
+    // to be run once on other memory.
+    guard::Calls* theirs_beside(const Decision&);
+
     // For the MPI library, because ...
     const Decision* pass(Reason reason) {
         reason_ = reason;
@@ -86,6 +96,7 @@ public:
 
     int served(const Decision& decision) const {
         timer_.end(decision.bytes, decision.text, to_string(decision.transport), Reason::none);
+        if (compared_) [[unlikely]] guard_learns();  // decision may be gone then
         return MPI_SUCCESS;
     }
     int raised(const std::exception& e) const { return fanlight::raised(e, comm_); }
@@ -95,11 +106,14 @@ public:
         if (!communicator_ && communicators::open.load(std::memory_order_relaxed)) [[unlikely]]
             communicators::first_seen(comm_, starts(), error);
         if (timer_.is_on()) [[unlikely]] timer_.end(error == MPI_SUCCESS ? bytes() : 0, "", "", reason_);
+        if (compared_) [[unlikely]] guard_learns();
         return error;
     }
 
 private:
     Serving* starting();
+    bool guard_leaves_it(guard::Calls&);
+    void guard_learns() const;
     // Whether it is served although the MPI library has had no call on its communicator.
     bool may_be_first();
     void begin(const Decision& d, const void* input, void* output, const Combiner* combiner) {
@@ -119,6 +133,7 @@ private:
     Started* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
     Persistent* persistent_ = nullptr;
     Reason reason_ = Reason::not_served;
+    guard::Calls* compared_ = nullptr;
 };
 
 // What the MPI library has moved, for the report: `count` elements, or 0 where the buffer is

@@ -17,7 +17,6 @@
 #include "collective/report.h"
 #include "collective/serving.h"
 #include "config/config.h"
-#include "execute/operators.h"
 
 namespace fanlight {
 
@@ -126,17 +125,13 @@ std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
 
 // As bits: which of `initialised_` no rank has an operation for.
 std::uint64_t Communicator::free_on_all_ranks() const {
-    std::uint64_t here = 0, everywhere = 0;
+    std::uint64_t here = 0;
+    std::int64_t everywhere = 0;
     for (std::size_t i = 0; i < initialised_.size(); ++i)
         if (initialised_[i].use_count() == 1) here |= std::uint64_t{1} << i;
-    const Decision& d = serving_->decide({.operation = Operation::allreduce, .bytes = sizeof here, .element = sizeof here});
-    if (d.algorithm) {
-        const Combiner both{arithmetic(Arithmetic::bit_and, Number::uint64), nullptr};
-        serving_->run(d, &here, &everywhere, &both);
-    } else {
-        mpi().Allreduce(&here, &everywhere, 1, MPI_UINT64_T, MPI_BAND, handle_);
-    }
-    return everywhere;
+    const auto mine = static_cast<std::int64_t>(here);
+    serving_->combine(Arithmetic::bit_and, &mine, &everywhere, 1);
+    return static_cast<std::uint64_t>(everywhere);
 }
 
 namespace communicators {

@@ -17,6 +17,9 @@
 namespace fanlight {
 
 class Group;
+namespace guard {
+class Calls;
+}
 
 // By the rules, so that all ranks choose alike.
 struct Chosen {
@@ -27,6 +30,7 @@ struct Chosen {
     std::size_t bytes = 0;
     std::pair<std::size_t, std::size_t> alike{1, 0};  // allgatherv: the means of the blocks for which the rules choose the same
     Reason reason = Reason::none;
+    guard::Calls* guarded = nullptr;  // of which it is one; null: no guard looks at it
 };
 
 // Where lengths are unknown that of an operation and a root has no plan; each that knows the lengths has one.
@@ -45,6 +49,7 @@ struct LastCall {
     MPI_Op op{};
     int root = -1;
     Combiner combiner{};
+    bool same_bits = true;  // as the MPI library's own result
     // allgatherv, reduce_scatter: what the arrays were.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
     std::size_t size = 0, other_size = 0;  // allgatherv: of the datatypes

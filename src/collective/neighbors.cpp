@@ -113,14 +113,8 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
         return nullptr;
     }
 #endif
-    Reason reason = Reason::arguments;
-    if (s->neighborhood) {
-        const Decision& d = s->decide(operation, 0);
-        if (d.algorithm) return s->neighborhood.get();
-        reason = d.reason;
-    }
-    call.pass(reason);
-    return nullptr;
+    call.pass(Reason::arguments);
+    return s->neighborhood && call.serves(s->decide(operation, 0)) ? s->neighborhood.get() : nullptr;
 }
 
 const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {

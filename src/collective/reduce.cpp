@@ -1,8 +1,11 @@
 // reduce, allreduce, scan, exscan, reduce_scatter_block, reduce_scatter.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "collective/buffers.h"
+#include "collective/guard.h"
+#include "collective/library.h"
 #include "collective/operations.h"
 #include "collective/reduction.h"
 #include "config/config.h"
@@ -60,12 +63,54 @@ bool address_missing(const void* memory, const Reduction& r) {
     return !memory && r.in_memory_order;
 }
 
+bool has_same_bits(const Reduction& r, int ranks) { return r.exact || (r.exact_of_two && ranks == 2); }
+
+// The MPI library's own on zeros in other memory, for the guard: the program's results have the bits of ours.
+template <class C>
+void time_beside(Call& call, Serving& s, const Decision& d, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, const C* counts) {
+    constexpr std::size_t longest = std::size_t{4} << 20;
+    const Operation operation = d.problem.operation;
+    const std::size_t ranks = static_cast<std::size_t>(s.size), output = static_cast<std::size_t>(count) * d.problem.element;
+    const std::size_t input = counts                                           ? d.bytes * ranks + d.problem.element * ranks
+                              : operation == Operation::reduce_scatter_block ? output * ranks
+                                                                             : output;
+    if (input > longest) return;
+    guard::Calls* const calls = call.theirs_beside(d);
+    if (!calls) return;
+    std::byte* const send = s.workspace.get(Workspace::input, input);
+    std::byte* const receive = s.workspace.get(Workspace::output, output);
+    std::memset(send, 0, input);
+    const int n = static_cast<int>(count);
+    std::vector<int> each;
+    if (counts) each.assign(counts, counts + s.size);
+    calls->beside_begins();
+    switch (operation) {
+        case Operation::reduce: mpi().Reduce(send, receive, n, type, op, root, s.comm()); break;
+        case Operation::allreduce: mpi().Allreduce(send, receive, n, type, op, s.comm()); break;
+        case Operation::scan: mpi().Scan(send, receive, n, type, op, s.comm()); break;
+        case Operation::exscan: mpi().Exscan(send, receive, n, type, op, s.comm()); break;
+        case Operation::reduce_scatter_block: mpi().Reduce_scatter_block(send, receive, n, type, op, s.comm()); break;
+        default: mpi().Reduce_scatter(send, receive, each.data(), type, op, s.comm());
+    }
+    calls->beside_ends();
+}
+
+// Call::serves.  `named`: operator and datatype are MPI's own.
+template <class C = int>
+bool serves(Call& call, Serving& s, const Decision& d, bool same_bits, bool named, MPI_Count count, MPI_Datatype type, MPI_Op op,
+            int root, const C* counts = nullptr) {
+    if (!d.guarded || same_bits) [[likely]] return call.serves(d);
+    if (named) time_beside(call, s, d, count, type, op, root, counts);
+    return true;
+}
+
 // False where it cannot.
-bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r) {
+bool remember(LastCall& last, const Decision& d, MPI_Count count, MPI_Datatype handle, MPI_Op op, int root, const Reduction& r, bool same_bits) {
     if (!r.named || !r.datatype->named() || device_memory::is_staged()) return false;
     // Without a function of our own the combiner needs the Reduction, which ends with the call.
     if (d.algorithm && !r.apply) return false;
-    last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root, .combiner = {r.apply, nullptr}};
+    last = {.decision = &d, .count = count, .datatype = handle, .op = op, .root = root, .combiner = {r.apply, nullptr},
+            .same_bits = same_bits};
     return true;
 }
 
@@ -120,7 +165,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     if (last.count == count && last.datatype == handle && last.op == op && last.root == root && ordinary(send) &&
         (!receives || (ordinary(receive) && send != receive))) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!serves(call, *s, d, last.same_bits, true, count, handle, op, root)) return nullptr;
         call.run(*s, d, send, receives ? receive : nullptr, &last.combiner);
         return &d;
     }
@@ -148,8 +193,9 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     if (!can_pack(buffers.bytes(input_count))) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = operation, .root = rooted ? root : 0, .bytes = bytes,
                                    .element = r.element, .commutative = r.commutative});
-    remember(last, d, count, handle, op, root, r);
-    if (!d.algorithm) return call.pass(d.reason);
+    const bool same_bits = has_same_bits(r, s->size);
+    remember(last, d, count, handle, op, root, r, same_bits);
+    if (!serves(call, *s, d, same_bits, r.named && r.datatype->named(), count, handle, op, root)) return nullptr;
 
     const Trim trim{s->workspace};
     const Combiner combiner = r.combiner();
@@ -190,7 +236,7 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     if (last.datatype == handle && last.op == op && ordinary(send) && ordinary(receive) && send != receive &&
         last.counts.size() == size && std::equal(counts, counts + size, last.counts.begin())) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!serves(call, *s, d, last.same_bits, true, last.count, handle, op, 0, counts)) return nullptr;
         call.run(*s, d, send, receive, &last.combiner);
         return &d;
     }
@@ -222,8 +268,9 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     p.element = r.element;
     p.commutative = r.commutative;
     const Decision& d = s->decide(p);
-    if (remember(last, d, count, handle, op, 0, r)) last.counts.assign(counts, counts + size);
-    if (!d.algorithm) return call.pass(d.reason);
+    const bool same_bits = has_same_bits(r, s->size);
+    if (remember(last, d, count, handle, op, 0, r, same_bits)) last.counts.assign(counts, counts + size);
+    if (!serves(call, *s, d, same_bits, r.named && r.datatype->named(), count, handle, op, 0, counts)) return nullptr;
 
     const Trim trim{s->workspace};
     const Combiner combiner = r.combiner();

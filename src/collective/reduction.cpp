@@ -143,6 +143,7 @@ bool find_reduction(MPI_Op op, MPI_Datatype handle, Reduction& r) {
     if (predefined(op, a)) {
         if (!defined(a, d->kind)) return false;
         r.exact = exact(*d);
+        r.exact_of_two = r.exact || (d->kind == DatatypeClass::floating && (a == Arithmetic::sum || a == Arithmetic::product));
         // Complex numbers add part by part, and do nothing else like that.
         if (d->kind != DatatypeClass::complex || a == Arithmetic::sum) r.apply = arithmetic(a, d->number);
         return true;

@@ -24,6 +24,7 @@ struct Reduction {
     bool in_memory_order = true; // ... which is as it lies in memory (else packed)
     bool commutative = true;
     bool exact = false;          // in whatever order it is applied, the result has the same bits
+    bool exact_of_two = false;   // ... of two operands, but for which of two NaNs it is
     bool named = true;           // operator and datatype are MPI's own: may be remembered by handle
     ApplyFunction apply = nullptr;  // null: through `local`
     LocalReduction local;

@@ -88,6 +88,7 @@ struct Books {
     std::deque<Book> all;
     std::vector<Book*> nobodys;  // whose threads have ended
     std::map<std::pair<int, Reason>, std::uint64_t> communicators;
+    std::vector<std::pair<Found, double>> found;
 };
 Books& books() {
     static Books& b = *new Books;
@@ -144,6 +145,9 @@ std::string own_lines(int rank) {
                 << static_cast<double>(count.ns) * 1e-9 << '\n';
     for (const auto& [key, count] : books().communicators)
         out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
+    for (const auto& [f, ratio] : books().found)
+        out << "guard\t" << f.operation << '\t' << f.algorithm << '\t' << f.bytes_from << '\t' << f.bytes_to << '\t' << f.ranks << '\t'
+            << f.nodes << '\t' << f.oversubscribed << '\t' << f.is_theirs << '\t' << f.applied << '\t' << ratio << '\n';
     std::map<int, Count> waits;
     double seconds = 0;
     for (const Book& book : books().all) {
@@ -166,12 +170,18 @@ struct Rank {
     double seconds = 0;
     std::vector<Wait> waits;
 };
+// By what stands before the ratio.
+struct Ratios {
+    std::uint64_t communicators = 0;
+    double sum = 0;
+};
 struct Whole {
     int ranks = 0;
     double seconds = 0;
     std::map<Row, Sums> calls;
     std::map<std::pair<int, std::string>, std::uint64_t> communicators;  // seen by their ranks
     std::vector<Rank> by_rank;
+    std::map<std::vector<std::string>, Ratios> found;
 };
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -193,6 +203,10 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.by_rank.at(std::stoul(f[1])).seconds = std::stod(f[2]);
         } else if (f[0] == "wait" && f.size() == 5) {
             whole.by_rank.at(std::stoul(f[1])).waits.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
+        } else if (f[0] == "guard" && f.size() == 11) {
+            Ratios& r = whole.found[{f.begin() + 1, f.end() - 1}];
+            ++r.communicators;
+            r.sum += std::stod(f.back());
         } else if (f[0] == "call" && f.size() == 9) {
             Sums& s = whole.calls[{f[1], f[2], f[3], f[4], std::stoi(f[5])}];
             s.calls += std::stoull(f[6]);
@@ -271,6 +285,18 @@ std::string json(const Whole& whole) {
         out << comma << "  " << of_rank(rank);
         comma = ",\n";
     }
+    out << "],\n \"guard\": [";
+    comma = "\n";
+    for (const auto& [f, ratios] : whole.found) {
+        const auto yes = [&](std::size_t i) { return f[i] == "1"; };
+        out << comma << "  {\"operation\": " << quoted(f[0]) << ", \"bytes_from\": " << f[2] << ", \"bytes_to\": "
+            << (f[3] == std::to_string(~std::size_t{0}) ? "null" : f[3]) << ", \"ranks\": " << f[4] << ", \"nodes\": " << f[5]
+            << ", \"mpi\": " << quoted(mpi_name()) << ", \"oversubscribed\": " << (yes(6) ? "true" : "false") << ", \"algorithm\": " << quoted(f[1])
+            << ", \"faster\": " << (yes(7) ? "\"mpi\"" : "\"fanlight\"") << ", \"applied\": " << (yes(8) ? "true" : "false")
+            << ", \"ratio\": " << ratios.sum / static_cast<double>(ratios.communicators)
+            << ", \"communicators\": " << ratios.communicators << "}";
+        comma = ",\n";
+    }
     out << "]}\n";
     return out.str();
 }
@@ -298,6 +324,12 @@ std::string table(const Whole& whole) {
     std::snprintf(line, sizeof line, "  first calls of communicators (FANLIGHT_START_AFTER=%lld): %llu, %.4f seconds in the MPI library\n",
                   static_cast<long long>(config().start_after), static_cast<unsigned long long>(first.calls), first.seconds);
     if (first.calls > 0) out += line;
+    for (const auto& [f, ratios] : whole.found) {
+        if (f[7] != "1") continue;
+        std::snprintf(line, sizeof line, "  guard: %s from %s bytes, %s ranks: the MPI library's own is faster than %s, %.2f times; %s\n", f[0].c_str(),
+                      f[2].c_str(), f[4].c_str(), f[1].c_str(), ratios.sum / static_cast<double>(ratios.communicators), f[8] == "1" ? "it serves" : "not applied");
+        out += line;
+    }
     for (const auto& [key, seen] : whole.communicators) {
         const std::string why = key.second == first_calls ? "fewer calls than FANLIGHT_START_AFTER" : key.second;
         std::snprintf(line, sizeof line, "  %llu communicator(s) with %d ranks %s\n",
@@ -372,6 +404,12 @@ void waited(int peer, std::int64_t begun, std::int64_t ended) {
     Book& b = book();
     if (on(calls)) add(b.waits[peer], {1, 0, ended - begun});
     if (on(trace)) b.events.add({begun, ended - begun, nullptr, nullptr, nullptr, 0, Reason::none, peer});
+}
+
+void found(const Found& f, double ratio) {
+    if (!on(calls)) return;
+    const std::scoped_lock lock(books().mutex);
+    books().found.emplace_back(f, ratio);
 }
 
 void communicator(int ranks, Reason reason) {

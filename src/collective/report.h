@@ -8,19 +8,25 @@
 //               "by": "fanlight", "algorithm": "all-read-all", "transport": "shared", "reason": "",
 //               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}],
 //    "by_rank": [{"seconds": 0.0006, "waits": 90, "waited": 0.0004,
-//                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}]}
+//                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}],
+//    "guard": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 127, "ranks": 4, "nodes": 1, "mpi": "mpich",
+//               "oversubscribed": false, "algorithm": "all-read-all", "faster": "mpi", "applied": true,
+//               "ratio": 1.31, "communicators": 2}]}
 // `by` is "fanlight" or "mpi" (then `reason` says why).  On several nodes `transport` is the one
 // between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
 // its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls and
 // waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
-// waited longest; rank -1 stands for messages from other nodes.
+// waited longest; rank -1 stands for messages from other nodes.  `guard` has what the guard found (guard.h): on how many
+// communicators, whether the MPI library's own serves such calls since, the mean ratio of our time to its; "bytes_to" is
+// null where lengths are not known to all ranks.
 //
 // The trace (FANLIGHT_TRACE) has each call and each such wait: trace.h.
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -67,6 +73,16 @@ private:
 
 // A communicator ended, or lives at MPI_Finalize.
 void communicator(int ranks, Reason reason);
+
+// What the guard found for a class of calls on a communicator, by one of its ranks.
+struct Found {
+    std::string_view operation, algorithm;
+    std::size_t bytes_from = 0, bytes_to = 0;
+    int ranks = 0, nodes = 0;
+    bool oversubscribed = false, is_theirs = false, applied = false;
+    friend auto operator<=>(const Found&, const Found&) = default;
+};
+void found(const Found&, double ratio);
 
 // From now on, because another rank of MPI_COMM_WORLD has a file for it.
 void join(unsigned what);

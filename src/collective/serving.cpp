@@ -12,6 +12,7 @@
 
 #include "algorithms/lengths.h"
 #include "algorithms/level_names.h"
+#include "collective/guard.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "collective/private_communicator.h"
@@ -107,6 +108,7 @@ Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> 
       apart_(each_by_itself(map_.ranks())),
       rank(rank_),
       size(map_.ranks()),
+      guard_(config().guard == "off" ? nullptr : std::make_unique<guard::Guard>(*this, config().guard == "on", oversubscribed)),
       calls_(calls_kept, steps_kept),
       last_(operation_count()),
       last_planned_(operation_count()) {
@@ -215,7 +217,10 @@ Decision* Serving::known(const Problem& p) {
     LastCall& last = this->last(p.operation);
     if (last.decision == last_planned) last.count = -1;
     calls_.set_blocks(*last_planned, p);
-    if (!lengths_are_unknown(p.operation)) last_planned->bytes = total_bytes(p) / static_cast<std::size_t>(size);
+    if (!lengths_are_unknown(p.operation)) {
+        last_planned->bytes = total_bytes(p) / static_cast<std::size_t>(size);
+        if (last_planned->guarded) last_planned->guarded = guarded(*last_planned);
+    }
     return last_planned;
 }
 
@@ -254,6 +259,28 @@ Choice Serving::choice(const Problem& problem) const {
     p.rank = rank;
     p.size = size;
     return selector_->choose(situation(p));
+}
+
+guard::Calls* Serving::guarded(const Decision& d) const { return guard_->calls({situation(d.problem), d.text}); }
+
+std::string Serving::found(const Problem& problem) const {
+    const Choice choice = this->choice(problem);
+    if (!guard_ || !choice.algorithm) return {};
+    Problem p = problem;
+    p.rank = rank;
+    p.size = size;
+    return guard_->found({situation(p), text_of(*choice.algorithm, choice.parameters.levels)});
+}
+
+void Serving::combine(Arithmetic arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count) {
+    const Decision& d = decide({.operation = Operation::allreduce, .bytes = count * sizeof *mine, .element = sizeof *mine});
+    if (!d.algorithm) {
+        const MPI_Op op = arithmetic == Arithmetic::max ? MPI_MAX : MPI_BAND;
+        mpi().Allreduce(mine, all, static_cast<int>(count), MPI_INT64_T, op, comm_);
+        return;
+    }
+    const Combiner combiner{fanlight::arithmetic(arithmetic, Number::int64), nullptr};
+    run(d, mine, all, &combiner);
 }
 
 // Where lengths are unknown, an algorithm must serve any.
@@ -328,6 +355,7 @@ void Serving::make(Decision& d) {
         return;
     }
     d.text = text_of(*d.algorithm, choice.parameters.levels);
+    if (guard_ && !of_requests && !choice.forced) d.guarded = guarded(d);
     if (d.plan.relengths_to) d.alike = selector_->alike(situation);
     verbose([&] {
         return std::string(to_string(operation)) + " of " + std::to_string(d.bytes) + " bytes: " + std::string(d.text) +

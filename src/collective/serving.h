@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collective/decision.h"
@@ -11,6 +13,7 @@
 #include "collective/neighborhood.h"
 #include "collective/workspace.h"
 #include "execute/group.h"
+#include "execute/operators.h"
 #include "memory/segment.h"
 #include "schedule/problem.h"
 #include "select/record_length.h"
@@ -18,6 +21,10 @@
 #include "schedule/topology.h"
 
 namespace fanlight {
+
+namespace guard {
+class Guard;
+}
 
 // How the ranks of a node share it.
 struct Sharing {
@@ -70,6 +77,11 @@ public:
     // The same with a plan for those lengths that this rank knows.
     const Decision& planned(const Decision&, Problem&);
 
+    // The ranks' numbers combined one by one, by all ranks together; another decision may go for it.
+    void combine(Arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count);
+    // What the guard has found for calls of this kind; empty: nothing.
+    std::string found(const Problem&) const;
+
     void run(const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (!d.across) [[likely]] shared_->group.run(d.plan, input, output, combiner);
         else d.across->run(d.plan, input, output, combiner);
@@ -118,6 +130,7 @@ private:
     bool takes_lengths_of(const Decision&, const Problem&) const;
     const Decision& keep(std::shared_ptr<Decision>);
     void forget();
+    guard::Calls* guarded(const Decision&) const;
 
     Group& alone(Transport);
 
@@ -126,6 +139,7 @@ private:
     std::shared_ptr<const Selector> selector_;
     // Also those before, and what was decided by them: a program may choose for every call anew.
     std::vector<std::shared_ptr<const Selector>> selectors_;
+    const std::unique_ptr<guard::Guard> guard_;  // null: none; before what points into it
     PlanCache<Decision> calls_;
     std::vector<LastCall> last_;
     std::vector<Decision*> last_planned_;  // of each operation whose blocks have lengths of their own

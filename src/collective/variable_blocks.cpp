@@ -135,7 +135,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (last.count == send_count && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) &&
         ordinary(receive) && same_arrays(last, receive_counts, displacements, s->size)) [[likely]] {
         const Decision& d = *last.decision;
-        if (!d.algorithm) return call.pass(d.reason);
+        if (!call.serves(d)) return nullptr;
         call.run(*s, d, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
         return &d;
     }
@@ -145,7 +145,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         const auto element = static_cast<std::ptrdiff_t>(last.other_size);
         if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements)) {
-            if (!d->algorithm) return call.pass(d->reason);
+            if (!call.serves(*d)) return nullptr;
             call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * element, nullptr);
             return d;
         }
@@ -173,7 +173,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         last.counts.assign(receive_counts, receive_counts + s->size);
         last.places.assign(displacements, displacements + s->size);
     }
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
@@ -211,6 +211,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
             s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
         }
     }
+    if (!call.serves(chosen)) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::gatherv, root);
@@ -258,6 +259,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
             s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());
         }
     }
+    if (!call.serves(chosen)) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::scatterv, root);

@@ -76,6 +76,7 @@ Config read(std::vector<std::string>& errors) {
     one_of("transport", c.transport, defaults.transport,
            {"auto", "shared", "message", "rma-fence", "rma-lock", "rma-flush"}, errors);
     one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
+    one_of("guard", c.guard, defaults.guard, {"on", "off", "record"}, errors);
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
     // The MPI library may take none.
     if (c.gpu == "stage") c.start_after = 0;

@@ -27,7 +27,6 @@ struct Rule : Choice {
     std::optional<bool> oversubscribed;
     std::optional<bool> single_copy;
     std::string mpi;                       // empty: any
-    bool forced = false;
     std::string text;                      // where it stands and what it says
 
     bool fits(const Situation&) const;

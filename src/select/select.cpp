@@ -57,7 +57,6 @@ void add_forced(std::vector<Rule>& rules, std::string_view text, const std::stri
         entry = trimmed(entry);
         if (entry.empty()) return;
         Rule rule;
-        rule.forced = true;
         rule.text = by + ": " + std::string(entry);
         const std::size_t colon = entry.find(':');
         try {
@@ -65,6 +64,7 @@ void add_forced(std::vector<Rule>& rules, std::string_view text, const std::stri
             if (colon == std::string_view::npos)
                 throw std::invalid_argument("expected operation:algorithm");
             static_cast<Choice&>(rule) = parse_choice(rule.operation, trimmed(entry.substr(colon + 1)));
+            rule.forced = true;
         } catch (const std::invalid_argument& e) {
             throw std::invalid_argument(rule.text + ": " + e.what());
         }

@@ -51,6 +51,7 @@ struct Choice {
     Parameters parameters;
     std::optional<Transport> transport;
     bool flat = false, by_levels = false, lanes = false;  // flat=yes, flat=no
+    bool forced = false;                                  // and by no rule
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
 };
 

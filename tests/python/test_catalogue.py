@@ -159,7 +159,8 @@ def test_explain(fanlight):
     assert "64K" in said and "rule" in said
     assert "in lanes" in fanlight("explain", "allreduce", "1M", "-n", "4", "--nodes", "2").stdout
     assert "in lanes" not in fanlight("explain", "allreduce", "1M", "-n", "3", "--nodes", "2").stdout
-    forced = fanlight("explain", "bcast", "8", "-n", "4", env={"FANLIGHT_ALGORITHM": "bcast:binomial"}).stdout
+    forced = fanlight("explain", "bcast", "8", "-n", "4", env={"FANLIGHT_ALGORITHM": "bcast:binomial", "FANLIGHT_GUARD": "on"}).stdout
+    assert "guard" in fanlight("explain", "bcast", "8", "-n", "4", env={"FANLIGHT_GUARD": "record"}).stdout and "guard" not in forced
     assert "binomial" in forced and "FANLIGHT_ALGORITHM" in forced
     assert "bytes" in fanlight("explain", "bcast", "lots", code=2).stderr
     assert "no-such" in fanlight("explain", "bcast", env={"FANLIGHT_ALGORITHM": "bcast:no-such"}, code=2).stderr

@@ -40,6 +40,39 @@ def test_table(capsys):
         assert part in said, part
 
 
+def guard_row(operation, first, faster, applied=False, **more):
+    return {"operation": operation, "bytes_from": first, "bytes_to": 2 * first - 1 if first else None, "ranks": 4, "nodes": 1,
+            "mpi": "mpich", "oversubscribed": False, "algorithm": "ring", "faster": faster, "applied": applied, "ratio": 1.5,
+            "communicators": 1, **more}
+
+
+GUARDED = {**EXAMPLE, "guard": [
+    guard_row("allgather", 64, "mpi", True), guard_row("allgather", 128, "mpi", ratio=2.25), guard_row("allgather", 512, "mpi"),
+    guard_row("allgather", 1024, "fanlight", ratio=0.5), guard_row("alltoallv", 0, "mpi"),
+    # Communicators that do not agree, in other calls of the class.
+    guard_row("bcast", 64, "mpi"), guard_row("bcast", 64, "fanlight", algorithm="linear", ratio=0.9)]}
+
+
+def test_rules_of_the_guard(tmp_path, fanlight):
+    (tmp_path / "r.json").write_text(json.dumps(GUARDED))
+    assert "3 rules" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "rules.txt").stderr
+    text = (tmp_path / "rules.txt").read_text()
+    conditions = "ranks=4 nodes=1 oversubscribed=no mpi=mpich"
+    assert text.splitlines()[1:] == [f"allgather {conditions} bytes=64..255 -> native  # 1.50 to 2.25 times as fast",
+                                     f"allgather {conditions} bytes=512..1023 -> native  # 1.50 times as fast",
+                                     f"alltoallv {conditions} -> native  # 1.50 times as fast"]
+    # They are rules.
+    said = fanlight("explain", "allgather", "200", "-n", "4", env={"FANLIGHT_RULES": str(tmp_path / "rules.txt"), "FANLIGHT_CORES": "4"}).stdout
+    assert "native" in said and "rules.txt:2" in said
+
+
+def test_what_the_guard_found(capsys):
+    reports.show(GUARDED, Console(width=200))
+    said = capsys.readouterr().out
+    for part in ("What the guard found", "128 B to 256 B", "2.25 times as fast", "Fanlight; a rule for the next run", "any"):
+        assert part in said, part
+
+
 def test_no_calls(capsys):
     reports.show({**EXAMPLE, "calls": [], "communicators": []}, Console(width=200))
     assert "0.0%" in capsys.readouterr().out
