@@ -19,7 +19,7 @@
 
 enum {
     MOST_CANDIDATES = 64, NAME = 128, MOST_SAMPLES = 64, MOST_WINDOWS = 256, MOST_SETS = 4,
-    WARM_CALLS = 3, FIRST_WINDOWS = 2, FINALISTS = 4, MOST_LATE = 20
+    WARM_CALLS = 3, FIRST_WINDOWS = 2, FINALISTS = 5, MOST_LATE = 20
 };
 
 typedef int SetAlgorithm(MPI_Comm, const char *);

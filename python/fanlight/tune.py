@@ -25,9 +25,10 @@ from .tune_rules import Measured
 from .units import format_bytes, parse_bytes
 
 LAUNCHES = 3
+FINALISTS = 4
 BUSY = 0.1             # of the cores' time that others take
-RESTLESS = 0.35        # spread of the MPI library's own windows, or drift between launches, in half of the cells
-RESTLESS_CROWDED = 1.5  # with more ranks than cores they wait for the scheduler
+RESTLESS = 0.5         # spread of the windows' ratios, or their drift between launches, in half of the cells
+RESTLESS_CROWDED = 2   # with more ranks than cores they wait for the scheduler
 MOST_FAILURES = 3
 
 console = Console() if sys.stdout.isatty() else Console(width=150)
@@ -172,7 +173,7 @@ def restless(measured: Measured) -> str:
         cells = [launches for (n, _, _), launches in measured.cells.items() if n == ranks and launches]
         for what, of in (("within a run", stats.spread), ("from run to run", stats.drift)):
             if cells and (typical := statistics.median(of(launches) for launches in cells)) > bound:
-                return f"on {ranks} ranks the MPI library's own times differ by {typical:.0%} {what}"
+                return f"on {ranks} ranks the ratios to the MPI library's own times differ by {typical:.0%} {what}"
     return ""
 
 
@@ -242,12 +243,23 @@ class Run:
                     progress.advance(task, each)
                     continue
                 # The first launch thins out.
-                names = cell.candidates if launch == 0 else [c for c in first.get(cell.key, {"medians": {}})["medians"] if c != stats.NATIVE]
+                names = cell.candidates if launch == 0 else self._finalists(ranks, cell, first.get(cell.key))
                 if names:
                     left.append(tune_plan.Cell(cell.operation, cell.size, names))
             random.Random(self.plan["seed"] + launch).shuffle(left)
             while left:
                 left = self._launch(contender, ranks, launch, left, each, progress, task)
+
+    def _finalists(self, ranks: int, cell, first: dict | None) -> list[str]:
+        """The fastest of the first launch, and what the built-in rules say, to compare with."""
+        if first is None:
+            return []
+        medians = {c: statistics.median(of) for c, of in first["medians"].items() if c != stats.NATIVE}
+        names = sorted(medians, key=medians.get)[:FINALISTS]
+        facts = [r for r in self.lines if r["type"] in ("run", "facts") and (r["mpi"], r["ranks_"]) == (first["mpi"], ranks)]
+        state = {k: v for r in facts for k, v in r.items() if k in ("nodes", "oversubscribed", "single_copy")}
+        by_rule = tune_rules.built_in(self.core, cell.operation, cell.size, ranks, state, first["mpi"].partition("-")[0]) if len(state) == 3 else ""
+        return names + [by_rule] * (by_rule in cell.candidates and by_rule not in names)
 
     def _of(self, contender, ranks: int, launch: int) -> list[dict]:
         return [r for r in self.lines if (r["mpi"], r["ranks_"], r["launch"]) == (contender.key, ranks, launch)]

@@ -106,13 +106,16 @@ class Range:
     sizes: tuple[int, ...]
 
 
-def built_in_choice(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
-    run, mpi = measured.runs[ranks], measured.fingerprint["mpi"].split()[0]
+def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -> str:
     length = 0 if operation in (*tune_plan.OF_ANY_SIZE, "barrier") else size
     chosen = core.choose(operation.replace("_", "-"), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
                          single_copy=run["single_copy"] is not False, mpi=mpi)
     given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum") and v]
     return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
+
+
+def built_in_choice(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
+    return built_in(core, operation, size, ranks, measured.runs[ranks], measured.fingerprint["mpi"].split()[0])
 
 
 def decide(core, measured: Measured) -> list[Range]:

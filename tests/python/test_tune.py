@@ -247,13 +247,17 @@ def test_restless_machine():
     m = made()
     assert tune.restless(m) == ""
     for launches in m.cells.values():
-        for one in launches:
-            one[NATIVE] = windows(1, noise=0.9)
+        for i, one in enumerate(launches):  # others' work hits the one or the other
+            one[NATIVE], one["binomial"] = windows(1, noise=0.9, seed=i), windows(0.5, noise=0.9, seed=10 + i)
     assert "within a run" in tune.restless(m)
     m = made()
     for launches in m.cells.values():
-        launches[1] = {a: [2 * t for t in of] for a, of in launches[1].items()}
+        launches[1]["binomial"] = [2 * t for t in launches[1]["binomial"]]
     assert "from run to run" in tune.restless(m)
+    m = made()
+    for launches in m.cells.values():  # a slow launch, for both sides
+        launches[1] = {a: [3 * t for t in of] for a, of in launches[1].items()}
+    assert tune.restless(m) == ""
 
 
 def test_a_busy_machine(monkeypatch):
