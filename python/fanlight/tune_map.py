@@ -31,8 +31,10 @@ def places(core, measured: Measured) -> dict[int, dict[str, dict[int, Place]]]:
     for r in tune_rules.decide(core, measured):
         row = out.setdefault(r.ranks, {}).setdefault(r.operation, {})
         for size in r.sizes:
-            of = tune_rules.shown(measured, r, size) if r.choice != stats.NATIVE else None
-            row[size] = Place(r.choice, 1 / of.ratio if of else 1.0)
+            choice, of = r.choice, stats.ratios(measured.cells[r.ranks, r.operation, size])
+            if choice == stats.UNDECIDED:
+                choice = tune_rules.built_in_choice(core, measured, r.ranks, r.operation, size)
+            row[size] = Place(choice if choice in of else stats.NATIVE, 1 / of[choice].ratio if choice in of else 1.0)
     return out
 
 

@@ -137,7 +137,7 @@ def decide(core, measured: Measured) -> list[Range]:
 def shown(measured: Measured, r: Range, size: int) -> stats.Ratio | None:
     """Of the choice; of the MPI library's own what came nearest to it."""
     cell = stats.ratios(measured.cells[r.ranks, r.operation, size])
-    if r.choice != stats.NATIVE:
+    if r.choice not in (stats.NATIVE, stats.UNDECIDED):
         return cell[r.choice]
     return min(cell.values(), key=lambda one: one.ratio, default=None)
 
@@ -167,10 +167,12 @@ def line(core, measured: Measured, r: Range) -> str:
         best = shown(measured, r, size)
         if best is None:
             said.append(f"{_exact(size)}: no algorithm was right")
-        elif r.choice == stats.NATIVE:
+        elif r.choice in (stats.NATIVE, stats.UNDECIDED):
             said.append(f"{_exact(size)}: {_nearest(measured, r, size)} {best.text()}")
         else:
             said.append(f"{_exact(size)}: {best.text()}")
+    if r.choice == stats.UNDECIDED:
+        return f"# {name}, {r.ranks} ranks: faster for some sizes, slower for others; the built-in rules decide | " + " | ".join(said)
     # In a rule's line parameters follow the name.
     choice = r.choice.replace("(", " ").replace(")", "").replace(",", " ")
     return f"{name:<21} {' '.join(conditions)} -> {choice}  # {measured.when(r.ranks, r.operation)[:10]} | " + " | ".join(said)

@@ -14,6 +14,7 @@ WINS_BELOW = 0.95    # the upper bound of the ratio to the MPI library's own
 AS_GOOD_AS = 1.03    # of two algorithms that are so close the rules' own is kept
 CHANGE_COSTS = 1.06  # so much faster the next size's algorithm must be for a range of its own
 NATIVE = "native"
+UNDECIDED = ""         # what the built-in rules say
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,8 @@ def choose(cells: list[dict[str, Ratio]], rules: list[str]) -> list[str]:
 
 
 def choose_for_any_size(cells: list[dict[str, Ratio]], by_rule: str) -> str:
-    """One for all sizes: faster than the MPI library's own taken together, and slower nowhere."""
+    """One for all sizes: faster than the MPI library's own taken together, and slower nowhere; the MPI library's own
+    where none wins anywhere.  What is faster for some sizes and slower for others nobody can decide once for all."""
     def together(name: str) -> float:
         return statistics.fmean(math.log(cell[name].ratio) for cell in cells) - (math.log(AS_GOOD_AS) if name == by_rule else 0.0)
 
@@ -118,7 +120,7 @@ def choose_for_any_size(cells: list[dict[str, Ratio]], by_rule: str) -> str:
                 and statistics.fmean(math.log(cell[name].high) for cell in cells) < math.log(WINS_BELOW))
 
     names = [name for name in (cells[0] if cells else ()) if wins(name)]
-    return min(names, key=together, default=NATIVE)
+    return min(names, key=together, default=UNDECIDED if any(winners(cell) for cell in cells) else NATIVE)
 
 
 def ranges(sizes: list[int], choices: list[str]) -> list[tuple[int, int, str, list[int]]]:
