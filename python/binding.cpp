@@ -5,6 +5,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 #include "algorithms/level_names.h"
@@ -23,6 +25,7 @@
 #include "select/rule.h"
 #include "select/select.h"
 #include "topology/cores.h"
+#include "topology/fingerprint.h"
 #include "topology/single_copy.h"
 
 namespace nb = nanobind;
@@ -55,6 +58,12 @@ std::vector<Schedule> schedules_by(nb::handle algorithm, const Problem& p) {
     Problem of_plan = p;
     of_plan.parameters.plan = a.plan;
     return schedules_of_all(a.schedule, of_plan);
+}
+
+std::string text_in(const std::string& file) {
+    std::ifstream in(file);
+    if (!in) throw std::invalid_argument(file + ": cannot be read");
+    return {std::istreambuf_iterator<char>(in), {}};
 }
 
 std::string name_of(nb::handle algorithm) {
@@ -346,7 +355,7 @@ NB_MODULE(_core, m) {
 
     m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, int nodes, bool oversubscribed,
                        bool single_copy, bool commutative, std::string_view mpi, std::string_view forced,
-                       const std::string& rules) {
+                       const std::string& rules, const std::string& tuned) {
         Problem p;
         p.operation = operation_from(operation);
         p.commutative = commutative;
@@ -356,7 +365,7 @@ NB_MODULE(_core, m) {
                           .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy,
                           .commutative = commutative, .topology = topology, .mpi = mpi};
-        const Selector selector(forced, rules);
+        const Selector selector(forced, rules, "", {tuned, tuned.empty() ? "" : text_in(tuned)});
         const Choice c = selector.choose(s);
         nb::dict d;
         d["algorithm"] = c.algorithm ? std::string(c.algorithm->name) : std::string("native");
@@ -366,7 +375,7 @@ NB_MODULE(_core, m) {
         d["rule"] = c.rule;
         return d;
     }, "operation"_a, "bytes"_a, "ranks"_a, "nodes"_a = 1, "oversubscribed"_a = false, "single_copy"_a = true,
-       "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "",
+       "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "", "tuned"_a = "",
        "Which algorithm is chosen, and by which rule");
     m.def("check_selection", [](std::string_view forced, const std::string& rules) { Selector(forced, rules); },
           "forced"_a, "rules"_a = "", "ValueError if FANLIGHT_ALGORITHM or a file of rules is wrong");
@@ -380,6 +389,23 @@ NB_MODULE(_core, m) {
         d["forced"] = r.forced;
         return d;
     }, "How many cores may really be used, and why");
+    m.def("fingerprint", [](std::string_view mpi, const std::vector<int>& cpus) {
+        const Fingerprint f = fingerprint(mpi, cpus.empty() ? own_cpus() : cpus);
+        nb::dict d;
+        d["processor"] = f.processor;
+        d["domains"] = f.domains;
+        d["kernel"] = f.kernel;
+        d["mpi"] = f.mpi;
+        d["binding"] = f.binding;
+        d["machine"] = f.machine();
+        d["name"] = f.name();
+        return d;
+    }, "mpi"_a, "cpus"_a = std::vector<int>{}, "What measurements on this machine are filed under");
+    m.def("tuned_folders", [] {
+        std::vector<std::string> folders;
+        for (const auto& folder : tuned_folders()) folders.push_back(folder.string());
+        return folders;
+    }, "Where the rules lie that `fanlight tune` has written");
     m.def("usable_cores", [] { return usable_cores(); }, "How many cores may really be used");
     m.def("waiting_policy", [](int ranks) { return Waiter(ranks, {}).policy_text(); }, "ranks"_a,
           "How so many ranks of this node would wait, in words");

@@ -16,6 +16,7 @@ from .bench import bench
 from .errors import FanlightError
 from . import simulation
 from .simulation import simulate
+from .tune import tune
 
 app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False,
@@ -321,12 +322,15 @@ def explain(
     length = parse_bytes(size)
     cores = machine_cores()
     ranks = ranks or cores
+    from . import tune_rules
+
+    measured = next(iter(tune_rules.files_here(core(), mpi)), None)
     try:
-        c = core().choose(operation, length, ranks, nodes=nodes, oversubscribed=ranks > cores * nodes, single_copy=single_copy,
+        c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,
                           commutative=commutative, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
                           rules=os.environ.get("FANLIGHT_RULES", ""))
     except ValueError as e:
-        raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES.") from e
+        raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM, FANLIGHT_RULES and FANLIGHT_TUNED.") from e
     t = table("", "", title=None, show_header=False)
     t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
               + (f" of each of {nodes} nodes" if nodes > 1 else "")
@@ -335,7 +339,9 @@ def explain(
                            for value in (values if isinstance(values, list) else [values]) if value)
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
               + (", in lanes" if c["lanes"] else ""))
-    t.add_row("because", c["rule"])
+    t.add_row("because", c["rule"].partition("  # ")[0])
+    if said := tune_rules.measurement_of(c["rule"], length):
+        t.add_row("measured", said)
     if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:
         t.add_row("guard", "compares it with the MPI library's own while the program runs"
                   + ("" if guard == "on" else f" (FANLIGHT_GUARD={guard}: for the report alone)"))
@@ -367,6 +373,7 @@ def _options(version: bool = typer.Option(False, "--version", callback=_version,
 
 app.command()(bench)
 app.command()(simulate)
+app.command()(tune)
 
 
 def main():

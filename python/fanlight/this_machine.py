@@ -79,3 +79,16 @@ def write_down(lines: list[dict], messages):
         messages.print(f"written: {path}, for --machine this", markup=False, highlight=False)
     except (OSError, ValueError) as e:
         messages.print(f"no machine for --machine this: {e}", markup=False, highlight=False)
+
+
+def numa_domains() -> list[set[int]]:
+    """The CPUs of each; domains of memory alone are left out."""
+    domains = []
+    for folder in Path("/sys/devices/system/node").glob("node[0-9]*"):
+        cpus: set[int] = set()
+        for part in filter(None, _read(folder / "cpulist").split(",")):
+            first, _, last = part.partition("-")
+            cpus |= set(range(int(first), int(last or first) + 1))
+        if cpus:
+            domains.append(cpus)
+    return domains

@@ -102,7 +102,7 @@ int fanlight_set_algorithm(MPI_Comm comm, const char* algorithms) try {
     std::shared_ptr<const Selector> chosen;
     std::string read, wrong;
     try {
-        chosen = selector(text);
+        chosen = c->selector_with(text);
         check_restrictions(*chosen, *c);
         read = chosen->digest();
     } catch (const std::invalid_argument& e) {

@@ -13,6 +13,7 @@
 #include "collective/library.h"
 #include "collective/report.h"
 #include "collective/serving.h"
+#include "collective/tuned.h"
 #include "config/config.h"
 
 namespace fanlight {
@@ -76,7 +77,7 @@ void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
 
 }  // namespace
 
-Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
+Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules) {
     const std::vector<Fact> own = facts();
     std::vector<std::uint64_t> mine, least;
     for (const Fact& fact : own) {
@@ -84,6 +85,10 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
         mine.insert(mine.end(), {hash, ~hash});
     }
     mine.push_back(device_memory::may_be_used(comm) ? 0 : 1);
+    // Whoever knows none has no hash, so that rank 0's are sent.
+    rules = tuned::known(rank);
+    const std::uint64_t of_rules = rules ? std::hash<std::string>{}(rules->file + '\n' + rules->text) : 0;
+    mine.insert(mine.end(), {of_rules, rules ? ~of_rules : 0});
     // Not compared: the ranks that have no file for the report, or the trace, take part in it.
     mine.push_back(report::on(report::calls) ? 0 : 1);
     mine.push_back(report::on(report::trace) ? 0 : 1);
@@ -105,7 +110,10 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size) {
             return Reason::settings_differ;
         }
     if (least[2 * own.size()] == 0) return Reason::device_memory;
-    return config().enabled ? Reason::none : Reason::disabled;
+    if (!config().enabled) return Reason::disabled;
+    if (least[2 * own.size() + 1] != ~least[2 * own.size() + 2]) rules = tuned::of_rank_0(rules, comm, rank);
+    if (!rules->text.empty()) verbose([&] { return "rules measured by fanlight tune: " + rules->file; }, rank);
+    return Reason::none;
 }
 
 }  // namespace fanlight

@@ -4,12 +4,13 @@
 
 #include "collective/mpi_header.h"
 #include "collective/reason.h"
+#include "collective/tuned.h"
 
 namespace fanlight {
 
 // By all ranks together, each in the same call: before anything else that follows from a setting.
 // Reason::none, or why the communicator stays with the MPI library: also where all have FANLIGHT=0.
-// What differs is said once.
-Reason agree_on_settings(MPI_Comm, int rank, int size);
+// What differs is said once.  `rules`: those measured here, rank 0's; set where it is Reason::none.
+Reason agree_on_settings(MPI_Comm, int rank, int size, tuned::Rules& rules);
 
 }  // namespace fanlight

@@ -34,7 +34,7 @@ Communicator::~Communicator() { report::communicator(size_, reason_); }
 
 template <class Pointer>
 Pointer Communicator::by_selector(Pointer serving) const {
-    if (serving) serving->decide_by(selector_ ? selector_ : selector());
+    if (serving) serving->decide_by(selector_ ? selector_ : selector({}, tuned()));
     return serving;
 }
 
@@ -42,6 +42,13 @@ void Communicator::decide_by(std::shared_ptr<const Selector> selector) {
     selector_ = std::move(selector);
     if (serving_) serving_->decide_by(selector_);
     if (starting_) starting_->decide_by(selector_);
+}
+
+TunedRules Communicator::tuned() const { return tuned_ ? *tuned_ : TunedRules{}; }
+
+std::shared_ptr<const Selector> Communicator::selector_with(const std::string& chosen) {
+    if (!agreed_) agree();
+    return selector(chosen, tuned());
 }
 
 void Communicator::prepare() {
@@ -82,7 +89,7 @@ Serving* Communicator::count(Reason& reason) {
 // and not earlier than in a blocking call, in which the ranks may wait for each other.
 void Communicator::agree() {
     agreed_ = true;
-    const Reason why_not = agree_on_settings(handle_, rank_, size_);
+    const Reason why_not = agree_on_settings(handle_, rank_, size_, tuned_);
     if (why_not == Reason::none) return;
     reason_ = why_not;
     calls_left_ = starts_left_ = -1;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "collective/mpi_header.h"
@@ -16,6 +17,7 @@ namespace fanlight {
 
 class Selector;
 class Serving;
+struct TunedRules;
 
 class Communicator {
 public:
@@ -41,6 +43,8 @@ public:
     void prepare();
     // By all ranks between two calls: by this selector from now on.
     void decide_by(std::shared_ptr<const Selector>);
+    // By all ranks together: these algorithms (fanlight_set_algorithm), then the rules.  Throws std::invalid_argument.
+    std::shared_ptr<const Selector> selector_with(const std::string& chosen);
     // Null while the MPI library serves it.
     const Serving* serving() const { return serving_.get(); }
     MPI_Comm handle() const { return handle_; }
@@ -59,6 +63,7 @@ private:
 
     Serving* count(Reason&);
     void agree();
+    TunedRules tuned() const;
     template <class Pointer>
     Pointer by_selector(Pointer) const;
     void count_call();
@@ -72,6 +77,7 @@ private:
     std::int64_t calls_left_, starts_left_;
     bool agreed_;                         // on the settings; or there is nothing to agree on
     std::shared_ptr<const Selector> selector_;  // null: the rules
+    std::shared_ptr<const TunedRules> tuned_;   // null: none, or not agreed on yet
     std::unique_ptr<Serving> serving_;
     std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.

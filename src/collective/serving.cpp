@@ -36,17 +36,18 @@ std::shared_ptr<const Selector> rules() {
 
 }  // namespace
 
-std::shared_ptr<const Selector> selector(const std::string& chosen) {
+std::shared_ptr<const Selector> selector(const std::string& chosen, const TunedRules& tuned) {
     static std::mutex& mutex = *new std::mutex;
     static auto& all = *new std::map<std::string, std::weak_ptr<const Selector>>;
     static auto& rules = *new std::shared_ptr<const Selector>;
     const std::scoped_lock lock(mutex);
-    if (const auto it = all.find(chosen); it != all.end())
+    const std::string key = chosen + '\0' + tuned.file + '\0' + tuned.text;
+    if (const auto it = all.find(key); it != all.end())
         if (auto known = it->second.lock()) return known;
     std::erase_if(all, [](const auto& one) { return one.second.expired(); });
-    auto made = std::make_shared<const Selector>(config().algorithm, config().rules, chosen);
-    all[chosen] = made;
-    if (chosen.empty()) rules = made;
+    auto made = std::make_shared<const Selector>(config().algorithm, config().rules, chosen, tuned);
+    all[key] = made;
+    if (chosen.empty() && tuned.text.empty()) rules = made;
     return made;
 }
 

@@ -147,8 +147,8 @@ private:
 };
 
 // One for each text of fanlight_set_algorithm that a communicator still uses; the empty one is the rules'
-// own, which lives for ever.  Throws std::invalid_argument.
-std::shared_ptr<const Selector> selector(const std::string& chosen = {});
+// own, which lives for ever.  `tuned`: what the ranks agreed on.  Throws std::invalid_argument.
+std::shared_ptr<const Selector> selector(const std::string& chosen = {}, const TunedRules& tuned = {});
 
 // Shared memory that this process may still reserve (FANLIGHT_SHARED_MEMORY).
 namespace budget {

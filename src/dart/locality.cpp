@@ -45,7 +45,7 @@ struct Own {
 
 Own own() {
     // Read once: thousands of files on a large machine.
-    static const auto& machine = *new Machine(read_machine());
+    static const auto& machine = *new Processors(read_machine());
     static const auto& caches = *new std::vector<Cache>(read_caches(machine));
     const Cpus cpus = own_cpus();
     Own own{};

@@ -11,7 +11,7 @@ Place own_place() {
     Place place;
     ::gethostname(place.host, sizeof place.host - 1);
     const Cpus cpus = own_cpus();
-    const Machine machine = read_machine();
+    const Processors machine = read_machine();
     // A unit that may run in several is in none of them.
     const auto number = [&](const std::vector<CpuGroup>& groups) {
         const CpuGroup* const group = group_of(groups, cpus);

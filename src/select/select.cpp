@@ -1,5 +1,6 @@
 #include "select/select.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -44,10 +45,14 @@ void split(std::string_view text, char separator, Each&& each) {
     }
 }
 
-void add_rules(std::vector<Rule>& rules, std::string_view text, const std::string& file) {
+// `comments`: they are part of what is said of a rule.
+void add_rules(std::vector<Rule>& rules, std::string_view text, const std::string& file, bool comments = false) {
     split(text, '\n', [&](std::string_view line, int number) {
-        line = trimmed(line.substr(0, line.find('#')));
-        if (!line.empty()) rules.push_back(parse_rule(line, file + ":" + std::to_string(number)));
+        const std::size_t comment = std::min(line.find('#'), line.size());
+        const std::string_view rule = trimmed(line.substr(0, comment));
+        if (rule.empty()) return;
+        rules.push_back(parse_rule(rule, file + ":" + std::to_string(number)));
+        if (comments && comment < line.size()) rules.back().text.append("  ").append(trimmed(line.substr(comment)));
     });
 }
 
@@ -102,10 +107,11 @@ Problem problem_of(const Situation& s, const Rule& rule) {
 
 }  // namespace
 
-Selector::Selector(std::string_view forced, const std::string& file, std::string_view chosen) {
+Selector::Selector(std::string_view forced, const std::string& file, std::string_view chosen, const TunedRules& tuned) {
     add_forced(rules_, forced, "FANLIGHT_ALGORITHM");
     add_forced(rules_, chosen, "fanlight_set_algorithm");
     if (!file.empty()) add_rules(rules_, file_ = read_file(file), file);
+    add_rules(rules_, tuned.text, tuned.file, true);
     add_rules(rules_, built_in_rules(), "built-in rules");
 }
 

@@ -57,12 +57,18 @@ struct Choice {
 
 struct Rule;
 
+// What `fanlight tune` wrote; rank 0's, for all ranks of a communicator.
+struct TunedRules {
+    std::string file, text;  // no text: none
+    bool operator==(const TunedRules&) const = default;
+};
+
 class Selector {
 public:
     // The forced ones (FANLIGHT_ALGORITHM), those that the program chose for a communicator
-    // (fanlight_set_algorithm), the file (FANLIGHT_RULES), the built-in.
+    // (fanlight_set_algorithm), the file (FANLIGHT_RULES), the measured, the built-in.
     // Throws std::invalid_argument naming file, line and what is wrong.
-    Selector(std::string_view forced, const std::string& file, std::string_view chosen = {});
+    Selector(std::string_view forced, const std::string& file, std::string_view chosen = {}, const TunedRules& tuned = {});
     ~Selector();
     // A forced algorithm that a restriction forbids for this situation: std::invalid_argument.
     // A rule's algorithm that a restriction forbids is passed over.

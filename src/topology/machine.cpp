@@ -42,7 +42,7 @@ std::vector<int> numbered(const fs::path& folder, std::string_view name) {
 fs::path folder_of(int cpu, const fs::path& system) { return system / "cpu" / ("cpu" + std::to_string(cpu)); }
 fs::path folder_of_numa(int numa, const fs::path& system) { return system / "node" / ("node" + std::to_string(numa)); }
 
-Cpus online_of(const Cpus& cpus, const Machine& machine) {
+Cpus online_of(const Cpus& cpus, const Processors& machine) {
     Cpus online;
     std::ranges::set_intersection(cpus, machine.cpus, std::back_inserter(online));
     return online;
@@ -76,8 +76,8 @@ Cpus parse_cpu_list(std::string_view list) {
     return cpus;
 }
 
-Machine read_machine(const fs::path& system) {
-    Machine machine;
+Processors read_machine(const fs::path& system) {
+    Processors machine;
     machine.cpus = parse_cpu_list(word_in(system / "cpu/online"));
     if (machine.cpus.empty()) machine.cpus = numbered(system / "cpu", "cpu");
     std::map<int, Cpus> packages;
@@ -122,7 +122,7 @@ std::vector<Cache> read_caches(int cpu, const fs::path& system) {
     return caches;
 }
 
-std::vector<Cache> read_caches(const Machine& machine, const fs::path& system) {
+std::vector<Cache> read_caches(const Processors& machine, const fs::path& system) {
     std::vector<Cache> all;
     std::map<std::pair<int, int>, bool> known;  // by level and CPU
     std::map<int, int> count;
@@ -170,7 +170,7 @@ const CpuGroup* group_of(const std::vector<CpuGroup>& groups, const Cpus& cpus) 
     return found == groups.end() || cpus.empty() ? nullptr : &*found;
 }
 
-std::vector<Enclosing> enclosing(const Machine& machine, const std::vector<Cache>& caches, const Cpus& own) {
+std::vector<Enclosing> enclosing(const Processors& machine, const std::vector<Cache>& caches, const Cpus& own) {
     const auto cores = [&](const CpuGroup* in) {
         return static_cast<int>(!in ? machine.cores.size() : std::ranges::count_if(machine.cores, [&](const CpuGroup& core) {
             return std::ranges::any_of(core.cpus, [&](int cpu) { return has(in->cpus, cpu); });

@@ -20,8 +20,8 @@ struct CpuGroup {
     Cpus cpus;
 };
 
-// What is not online is not there.
-struct Machine {
+// Of this node.  What is not online is not there.
+struct Processors {
     Cpus cpus;
     std::vector<CpuGroup> packages, numas, cores;
 };
@@ -34,10 +34,10 @@ struct Cache : CpuGroup {
 
 // The folder is one that tests may make up.
 inline constexpr const char* system_files = "/sys/devices/system";
-Machine read_machine(const std::filesystem::path& system = system_files);
+Processors read_machine(const std::filesystem::path& system = system_files);
 // Those of one CPU, not numbered; those of all.
 std::vector<Cache> read_caches(int cpu, const std::filesystem::path& system = system_files);
-std::vector<Cache> read_caches(const Machine&, const std::filesystem::path& system = system_files);
+std::vector<Cache> read_caches(const Processors&, const std::filesystem::path& system = system_files);
 
 // All that are online of the NUMA domain and of the package of one CPU, without a look at the others;
 // none: the files do not say.
@@ -67,6 +67,6 @@ struct Enclosing {
 // From the outermost one.  All processes of a node see packages and NUMA domains in the same order,
 // by what the machine has most of in one: a package may have several NUMA domains, a NUMA domain
 // several packages.  Both are always there; a cache only where the process cannot leave it.
-std::vector<Enclosing> enclosing(const Machine&, const std::vector<Cache>&, const Cpus& own);
+std::vector<Enclosing> enclosing(const Processors&, const std::vector<Cache>&, const Cpus& own);
 
 }  // namespace fanlight

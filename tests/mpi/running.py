@@ -163,7 +163,7 @@ def run(mpi, ranks, command, fanlight=None, *, preload=True, preloads=(None,), s
         command = [str(mpi.program(command[0])), *command[1:]]
     with tempfile.TemporaryDirectory(prefix="fanlight-test-") as folder:
         report = pathlib.Path(folder) / "report.json"
-        ours = {"FANLIGHT_START_AFTER": "0", "FANLIGHT_REPORT": str(report)}
+        ours = {"FANLIGHT_START_AFTER": "0", "FANLIGHT_REPORT": str(report), "FANLIGHT_TUNED": "off"}
         ours |= {f"FANLIGHT_{k}": str(v) for k, v in (fanlight or {}).items()}
         libraries = [str(mpi.preload if p is None else p) for p in preloads if preload or p is not None]
         rank_env = ["env", *(f"{k}={v}" for k, v in ours.items() if preload)]

@@ -279,5 +279,21 @@ TEST(Selector, ChoosingTakesMicroseconds) {
     EXPECT_LT(took.count() / 1000, 50e-6);
 }
 
+// Between the user's and the built-in ones; what is said of one names file, line and measurement.
+TEST(Select, MeasuredRules) {
+    const TunedRules tuned{"/x/mpich.rules", "# a comment\nbcast bytes=..1K ranks=4 -> binomial  # 1.0 us, MPI 2.0 us\nbcast bytes=2K..4K ranks=4 -> linear\n"};
+    const RuleFile users("bcast bytes=..64 -> native\n");
+    const Selector selector("", users.path(), "", tuned);
+    EXPECT_EQ(chosen(selector, situation(Operation::bcast, 64, 4)), "native");
+    EXPECT_EQ(chosen(selector, situation(Operation::bcast, 1024, 4)), "binomial");
+    EXPECT_EQ(selector.choose(situation(Operation::bcast, 1024, 4)).rule,
+              "/x/mpich.rules:2: bcast bytes=..1K ranks=4 -> binomial  # 1.0 us, MPI 2.0 us");
+    EXPECT_EQ(selector.choose(situation(Operation::bcast, 4096, 4)).rule, "/x/mpich.rules:3: bcast bytes=2K..4K ranks=4 -> linear");
+    // What was not measured: the built-in ones.
+    EXPECT_EQ(chosen(selector, situation(Operation::bcast, 1500, 4)), chosen(Selector("", ""), situation(Operation::bcast, 1500, 4)));
+    EXPECT_EQ(chosen(selector, situation(Operation::bcast, 1024, 3)), chosen(Selector("", ""), situation(Operation::bcast, 1024, 3)));
+    EXPECT_THROW(Selector("", "", "", {"f", "bcast -> no-such-thing"}), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace fanlight

@@ -19,7 +19,7 @@ class MachineFiles : public FolderOfAMachine {
 protected:
     // "package 1 of 8 cores, ..." from the outermost.
     std::string parts(const Cpus& own) {
-        const Machine machine = read_machine(root_);
+        const Processors machine = read_machine(root_);
         std::string text;
         for (const Enclosing& part : enclosing(machine, read_caches(machine, root_), own)) {
             text += text.empty() ? "" : ", ";
@@ -39,7 +39,7 @@ TEST(Machine, Lists) {
 
 TEST_F(MachineFiles, PackagesOfSeveralNumaDomains) {
     two_packages();
-    const Machine machine = read_machine(root_);
+    const Processors machine = read_machine(root_);
     EXPECT_EQ(machine.packages.size(), 2u);
     EXPECT_EQ(machine.numas.size(), 4u);
     EXPECT_EQ(machine.cores.size(), 16u);
@@ -77,7 +77,7 @@ TEST_F(MachineFiles, ANumaDomainOfSeveralPackages) {
     write("node/node0/cpulist", "0-7");
     EXPECT_EQ(parts({4, 5}), "numa 0 of 4, package 1 of 2, L3 1 of 2");
     EXPECT_EQ(parts({3, 4}), "numa 0 of 4, package -1 of 4");
-    const Machine machine = read_machine(root_);
+    const Processors machine = read_machine(root_);
     EXPECT_EQ(group_of(machine.cores, {4, 5})->number, 2);
     EXPECT_EQ(group_of(machine.cores, {5, 6}), nullptr);
 }
@@ -90,7 +90,7 @@ TEST_F(MachineFiles, OfflineCpus) {
         fs::remove_all(root_ / ("cpu/cpu" + std::to_string(c)) / "topology");
         fs::remove_all(root_ / ("cpu/cpu" + std::to_string(c)) / "cache");
     }
-    const Machine machine = read_machine(root_);
+    const Processors machine = read_machine(root_);
     EXPECT_EQ(machine.cores.size(), 14u);
     EXPECT_EQ(machine.numas[1].cpus, (Cpus{6, 7}));
     EXPECT_EQ(parts({6, 7}), "package 0 of 6, numa 1 of 2, L3 2 of 2");
@@ -106,7 +106,7 @@ TEST_F(MachineFiles, WhatIsMissing) {
     write("cpu/cpufreq/x", "");
     write("cpu/cpu1/cache/index0/level", "1");
     write("cpu/cpu1/cpufreq/cpuinfo_max_freq", "2600000");
-    const Machine machine = read_machine(root_);
+    const Processors machine = read_machine(root_);
     EXPECT_EQ(machine.cpus, (Cpus{0, 1}));
     EXPECT_EQ(machine.cores.size(), 2u);
     EXPECT_TRUE(machine.packages.empty());
@@ -117,7 +117,7 @@ TEST_F(MachineFiles, WhatIsMissing) {
 }
 
 TEST(Machine, ThisOne) {
-    const Machine machine = read_machine();
+    const Processors machine = read_machine();
     const Cpus own = own_cpus();
     ASSERT_EQ(own.size(), static_cast<std::size_t>(affinity_cores()));
     if (machine.cpus.empty()) GTEST_SKIP() << "no such files here";

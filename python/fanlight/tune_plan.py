@@ -1,0 +1,102 @@
+"""What `fanlight tune` measures: numbers of ranks, operations, sizes, and the algorithms that may win."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from . import this_machine
+
+# Its sizes a rule can ask for.
+OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "gather", "scatter",
+              "alltoall", "reduce_scatter_block", "reduce_scatter")
+# No rank knows the lengths of all others here: one rule for all sizes.
+OF_ANY_SIZE = ("gatherv", "scatterv", "alltoallv", "neighbor_allgather", "neighbor_alltoall")
+SIZES = "8,64,512,4K,16K,64K,256K,1M,4M"
+MEMORY = 64 << 20  # of a rank's buffers
+# How many blocks of the size a rank has in its buffers, where it is more than two: "all" are as many as ranks.
+_ALL_BLOCKS = {"allgather": 1, "allgatherv": 1, "gather": 1, "gatherv": 1, "scatter": 1, "scatterv": 1, "alltoall": 2, "alltoallv": 2,
+               "reduce_scatter_block": 1, "reduce_scatter": 1}
+
+
+@dataclass
+class Cell:
+    operation: str
+    size: int
+    candidates: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.operation, self.size
+
+
+def numbers_of_ranks(cores: int, cpus: list[int]) -> list[int]:
+    """All cores, half, one socket, one NUMA domain, one L3, as they exist; and an odd number."""
+    sockets, l3s, _, _, _ = this_machine.structure(cpus)
+    numas = {tuple(sorted(set(cpus) & group)) for group in this_machine.numa_domains()} - {()}
+    numbers = {cores, cores // 2, cores // max(sockets, 1), cores // max(len(numas), 1), cores // max(sockets * l3s, 1)}
+    odd = cores * 3 // 4
+    numbers.add(odd - (odd % 2 == 0))
+    return sorted(n for n in numbers if n >= 2) or [2]
+
+
+def fits(operation: str, size: int, ranks: int) -> bool:
+    blocks = _ALL_BLOCKS.get(operation, 0) * ranks + 3  # of neighborhoods: two to each side
+    return size * blocks + (1 << 16) <= MEMORY and size * ranks < 1 << 31
+
+
+def _variants(a, size: int, ranks: int) -> list[str]:
+    """Its parameters' values that may make a difference; the default first."""
+    texts = [a.name]
+    if "degree" in a.parameters:
+        texts += [f"{a.name}(degree={d})" for d in (1, 3, 4, 8) if d < ranks]
+    if "shift" in a.parameters and ranks > 2:
+        texts.append(f"{a.name}(shift=1)")
+    if a.pipelined:
+        texts += [f"{a.name}(piece={p}K)" for p in (16, 64) if size > p << 10]
+    return texts
+
+
+def _schedules(core, operation: str, text: str, size: int, ranks: int) -> str | None:
+    """What all ranks do, as text: two algorithms that do the same are one.  None: it does not serve so many."""
+    a, parameters = core.parse_choice(operation, text)
+    try:
+        problem = core.Problem(operation, ranks, bytes=size, element=8 if size % 8 == 0 else 1, **parameters)
+        all_of = core.schedules(a.name, problem)
+    except ValueError:
+        return None
+    piece = parameters.get("piece", 0)
+    return repr((a.pipelined, piece, [(s.scratch_bytes, s.rounds) for s in all_of]))
+
+
+def candidates(core, operation: str, size: int, ranks: int, levels: bool) -> list[str]:
+    name, found, seen = operation.replace("_", "-"), [], set()
+    for a in core.algorithms(name):
+        if (a.power_of_two and ranks & (ranks - 1)) or (a.even and ranks % 2) or (a.levels and not levels):
+            continue
+        for text in _variants(a, size, ranks):
+            # Large machines: the text of all schedules is long, and few of them are the same.
+            does = text if ranks > 32 else _schedules(core, name, text, size, ranks)
+            if does is not None and does not in seen:
+                seen.add(does)
+                found.append(text)
+    return found[:60]
+
+
+def cells(core, operations: list[str], sizes: list[int], ranks: int, levels: bool) -> list[Cell]:
+    made = []
+    for operation in operations:
+        for size in [8] if operation == "barrier" else sizes:
+            if fits(operation, size, ranks):
+                made.append(Cell(operation, size, candidates(core, operation, size, ranks, levels)))
+    return made
+
+
+def has_levels(cpus: list[int]) -> bool:
+    sockets, l3s, _, _, _ = this_machine.structure(cpus)
+    return sockets * l3s > 1 or len(this_machine.numa_domains()) > 1 or int(os.environ.get("SLURM_NNODES", 1)) > 1
+
+
+def text_of(cells_: list[Cell]) -> str:
+    """As bench/tune.c reads it."""
+    return "".join(f"cell {c.operation} {c.size}\n" + "".join(f"{name}\n" for name in c.candidates) for c in cells_)

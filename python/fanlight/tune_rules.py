@@ -1,0 +1,248 @@
+"""The files that `fanlight tune` writes: rules with their provenance, and beside them what was measured."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import __version__, tune_plan
+from . import tune_statistics as stats
+from .errors import FanlightError
+from .units import format_bytes, parse_bytes
+
+
+@dataclass
+class Measured:
+    """Of one fingerprint: all cells, by number of ranks."""
+
+    fingerprint: dict
+    date: str
+    minutes: float
+    library: str
+    # ranks -> what the run said of itself: nodes, oversubscribed, single_copy
+    runs: dict[int, dict] = field(default_factory=dict)
+    # (ranks, operation, size) -> of each launch the windows' medians by algorithm
+    cells: dict[tuple[int, str, int], list[dict[str, list[float]]]] = field(default_factory=dict)
+    # (ranks, operation, size) -> algorithm -> why not
+    excluded: dict[tuple[int, str, int], dict[str, str]] = field(default_factory=dict)
+    # (ranks, operation) -> when, where that is not `date`
+    dates: dict[tuple[int, str], str] = field(default_factory=dict)
+
+    def when(self, ranks: int, operation: str) -> str:
+        return self.dates.get((ranks, operation), self.date)
+
+    def keep_others_of(self, before: Measured):
+        """What was measured before and is not measured anew, of this very kind of machine."""
+        if before.fingerprint != self.fingerprint:
+            return
+        new = {(n, o) for n, o, _ in self.cells}
+        for key, launches in before.cells.items():
+            if key[:2] not in new and self.runs.setdefault(key[0], before.runs[key[0]]) == before.runs[key[0]]:
+                self.cells[key] = launches
+                self.dates[key[:2]] = before.when(*key[:2])
+                if key in before.excluded:
+                    self.excluded[key] = before.excluded[key]
+
+    def sizes(self, ranks: int, operation: str) -> list[int]:
+        return sorted(size for n, o, size in self.cells if (n, o) == (ranks, operation))
+
+    def operations(self, ranks: int) -> list[str]:
+        there = {o for n, o, _ in self.cells if n == ranks}
+        return [o for o in (*tune_plan.OPERATIONS, *tune_plan.OF_ANY_SIZE) if o in there]
+
+    def save(self, path: Path):
+        rows = [{"ranks": n, "operation": o, "size": s, "date": self.when(n, o), "launches": launches,
+                 "excluded": self.excluded.get((n, o, s), {})}
+                for (n, o, s), launches in self.cells.items()]
+        _write(path, json.dumps({"format": 1, "fingerprint": self.fingerprint, "date": self.date, "minutes": self.minutes,
+                                 "library": self.library, "runs": self.runs, "cells": rows}) + "\n")
+
+    @classmethod
+    def load(cls, path: Path) -> Measured:
+        try:
+            said = json.loads(path.read_text())
+            if said["format"] != 1:
+                raise KeyError("format")
+            made = cls(said["fingerprint"], said["date"], said["minutes"], said["library"], {int(n): r for n, r in said["runs"].items()})
+            for row in said["cells"]:
+                key = row["ranks"], row["operation"], row["size"]
+                made.cells[key], made.dates[key[:2]] = row["launches"], row["date"]
+                if row["excluded"]:
+                    made.excluded[key] = row["excluded"]
+        except OSError as e:
+            raise FanlightError(f"{path}: {e.strerror}", "`fanlight tune` measures.") from e
+        except (ValueError, KeyError, TypeError) as e:
+            raise FanlightError(f"{path} is no file of fanlight tune ({e})", "`fanlight tune` measures anew.") from e
+        return made
+
+
+def _write(path: Path, text: str, check=lambda unfinished: None):
+    """In one step: a job that begins now reads the old one or the new one."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.write_text(text)
+        try:
+            check(unfinished)
+        except BaseException:
+            unfinished.unlink()
+            raise
+        unfinished.replace(path)
+    except OSError as e:
+        raise FanlightError(f"{path}: {e.strerror}", "Name a file in a folder that you may write to: -o FILE.") from e
+
+
+@dataclass(frozen=True)
+class Range:
+    """A rule: what was decided for these sizes, which were measured."""
+    ranks: int
+    operation: str
+    first: int
+    last: int
+    choice: str
+    sizes: tuple[int, ...]
+
+
+def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -> str:
+    length = 0 if operation in (*tune_plan.OF_ANY_SIZE, "barrier") else size
+    chosen = core.choose(operation.replace("_", "-"), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
+                         single_copy=run["single_copy"] is not False, mpi=mpi)
+    given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum") and v]
+    return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
+
+
+def built_in_choice(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
+    return built_in(core, operation, size, ranks, measured.runs[ranks], measured.fingerprint["mpi"].split()[0])
+
+
+def decide(core, measured: Measured) -> list[Range]:
+    out = []
+    for ranks in sorted(measured.runs):
+        for operation in measured.operations(ranks):
+            sizes = measured.sizes(ranks, operation)
+            cells = [stats.ratios(measured.cells[ranks, operation, size]) for size in sizes]
+            if operation in tune_plan.OF_ANY_SIZE:
+                rule = built_in_choice(core, measured, ranks, operation, sizes[0])
+                out.append(Range(ranks, operation, sizes[0], sizes[-1], stats.choose_for_any_size(cells, rule), tuple(sizes)))
+                continue
+            rules = [built_in_choice(core, measured, ranks, operation, size) for size in sizes]
+            out += [Range(ranks, operation, first, last, choice, tuple(of))
+                    for first, last, choice, of in stats.ranges(sizes, stats.choose(cells, rules))]
+    return out
+
+
+def shown(measured: Measured, r: Range, size: int) -> stats.Ratio | None:
+    """Of the choice; of the MPI library's own what came nearest to it."""
+    cell = stats.ratios(measured.cells[r.ranks, r.operation, size])
+    if r.choice not in (stats.NATIVE, stats.UNDECIDED):
+        return cell[r.choice]
+    return min(cell.values(), key=lambda one: one.ratio, default=None)
+
+
+def _nearest(measured: Measured, r: Range, size: int) -> str:
+    cell = stats.ratios(measured.cells[r.ranks, r.operation, size])
+    return min(cell, key=lambda name: cell[name].ratio, default="")
+
+
+def _exact(n: int) -> str:
+    for letter, factor in (("M", 1 << 20), ("K", 1 << 10)):
+        if n >= factor and n % factor == 0:
+            return f"{n // factor}{letter}"
+    return str(n)
+
+
+def line(core, measured: Measured, r: Range) -> str:
+    run, name = measured.runs[r.ranks], r.operation.replace("_", "-")
+    conditions = [f"ranks={r.ranks}", f"nodes={run['nodes']}", f"oversubscribed={'yes' if run['oversubscribed'] else 'no'}"]
+    if r.operation not in (*tune_plan.OF_ANY_SIZE, "barrier"):
+        conditions.insert(0, f"bytes={_exact(r.first)}..{_exact(r.last)}")
+    # Not for reductions: what is found to be faster at the start must not decide a sum's last bits.
+    if not core.is_reduction(name) and run["single_copy"] is not None:
+        conditions.append(f"single_copy={'yes' if run['single_copy'] else 'no'}")
+    said = []
+    for size in r.sizes:
+        best = shown(measured, r, size)
+        if best is None:
+            said.append(f"{_exact(size)}: no algorithm was right")
+        elif r.choice in (stats.NATIVE, stats.UNDECIDED):
+            said.append(f"{_exact(size)}: {_nearest(measured, r, size)} {best.text()}")
+        else:
+            said.append(f"{_exact(size)}: {best.text()}")
+    if r.choice == stats.UNDECIDED:
+        return f"# {name}, {r.ranks} ranks: faster for some sizes, slower for others; the built-in rules decide | " + " | ".join(said)
+    # In a rule's line parameters follow the name.
+    choice = r.choice.replace("(", " ").replace(")", "").replace(",", " ")
+    return f"{name:<21} {' '.join(conditions)} -> {choice}  # {measured.when(r.ranks, r.operation)[:10]} | " + " | ".join(said)
+
+
+def text(core, measured: Measured, ranges: list[Range]) -> str:
+    f = measured.fingerprint
+    head = [f"Written by fanlight tune {__version__}, {measured.date}; `fanlight tune --show` draws it.",
+            *(f"{key}: {f[key]}" for key in ("processor", "domains", "kernel", "mpi", "binding")),
+            f"library: {measured.library}",
+            "ranks: " + ", ".join(f"{n} on {run['nodes']} nodes" if run["nodes"] > 1 else str(n) for n, run in sorted(measured.runs.items()))
+            + f"; {measured.minutes:.3g} minutes; the ratio to the MPI library's time with its 95 % interval",
+            "Behind `native` is the algorithm that came nearest."]
+    for (ranks, operation, size), whys in sorted(measured.excluded.items()):
+        for algorithm, why in sorted(whys.items()):
+            if why.startswith("wrong"):
+                head.append(f"excluded: {operation} {_exact(size)} on {ranks} ranks: {algorithm}: {why}")
+    return "".join(f"# {h}\n" for h in head) + "\n" + "".join(line(core, measured, r) + "\n" for r in ranges)
+
+
+def write(core, measured: Measured, path: Path) -> list[Range]:
+    ranges = decide(core, measured)
+
+    def understood(file: Path):
+        try:
+            core.choose("bcast", 8, 2, tuned=str(file))
+        except ValueError as e:  # it would be left out by every job
+            raise FanlightError(f"the rules are not understood: {e}", "This is a fault of fanlight tune; please report it.") from e
+
+    _write(path, text(core, measured, ranges), understood)
+    measured.save(path.with_suffix(".json"))
+    return ranges
+
+
+# --- where they are -----------------------------------------------------------------------
+
+
+def now() -> str:
+    return datetime.datetime.now().astimezone().isoformat(timespec="minutes")
+
+
+def own_folder(core) -> Path:
+    return Path(core.tuned_folders()[0])
+
+
+def files_here(core, mpi: str = "") -> list[Path]:
+    """Those of this machine that FANLIGHT_TUNED allows for, the one that holds first; of an MPI."""
+    setting = os.environ.get("FANLIGHT_TUNED", "auto") or "auto"
+    if setting == "off":
+        return []
+    folders = [Path(f) for f in core.tuned_folders()] if setting == "auto" else [Path(setting)]
+    if setting != "auto" and not folders[0].is_dir():
+        return folders
+    machine = core.fingerprint("")["machine"]
+    found: list[Path] = []
+    for folder in folders:
+        here = sorted(folder.glob(f"{mpi or '*'}-*-{machine}.rules"), key=lambda p: -p.stat().st_mtime)
+        found += [p for p in here if p.name not in {q.name for q in found}]
+    return found
+
+
+def measurement_of(rule: str, size: int) -> str:
+    """What stands behind a measured rule, for the size that is nearest: "2026-11-24, at 64: ..."."""
+    _, _, comment = rule.partition("  # ")
+    date, *said = [part.strip() for part in comment.split(" | ")]
+    by_size = {}
+    for one in said:
+        at, _, what = one.partition(": ")
+        by_size[parse_bytes(at)] = what
+    if not by_size:
+        return ""
+    nearest = min(by_size, key=lambda at: abs((at + 1).bit_length() - (size + 1).bit_length()) + abs(at - size) / (at + size + 1))
+    return f"{date}, at {format_bytes(nearest)}: {by_size[nearest]}"

@@ -1,0 +1,297 @@
+"""`fanlight tune`: statistics, ranges, files, the map, and what it refuses.  What it measures: tests/mpi/test_tune.py."""
+
+import json
+import random
+import re
+import xml.dom.minidom
+
+import pytest
+
+from fanlight import _core, tune, tune_map, tune_plan, tune_rules
+from fanlight import tune_statistics as stats
+from fanlight.errors import FanlightError
+
+NATIVE = stats.NATIVE
+
+
+def windows(center, n=20, noise=0.02, seed=1):
+    numbers = random.Random(seed)
+    return [center * (1 + numbers.uniform(-noise, noise)) for _ in range(n)]
+
+
+# --- statistics ---------------------------------------------------------------------------
+
+def test_median_interval():
+    """By the table of the sign test: the ranks of 95 % intervals."""
+    for n, first in ((6, 1), (10, 2), (20, 6), (30, 10), (50, 18)):
+        assert stats.median_interval(list(range(1, n + 1))) == (first, n + 1 - first), n
+    assert stats.median_interval([3, 1, 2]) == (1, 3)
+
+
+def test_interval_covers():
+    numbers = random.Random(7)
+    inside = 0
+    for _ in range(400):
+        low, high = stats.median_interval([numbers.gauss(5, 1) for _ in range(15)])
+        inside += low <= 5 <= high
+    assert 0.94 <= inside / 400 <= 1
+
+
+def test_ratio_pairs_windows():
+    """A machine that drifts to half its speed: ratios know nothing of it."""
+    native = [1 + i / 10 for i in range(20)]
+    r = stats.ratio([([0.5 * t for t in native], native)])
+    assert r.low == pytest.approx(0.5) == r.high
+
+
+def test_interval_holds_each_launch():
+    """Faster in two launches, slower in one: no win, however many windows there are."""
+    native = windows(1, 100, seed=2)
+    launches = [([f * t for t in native], native) for f in (0.7, 0.72, 1.05)]
+    r = stats.ratio(launches)
+    assert r.ratio < 0.75 and r.high >= 1.05 and not stats.winners({"a": r})
+
+
+def cell(**centers):
+    """Three launches, the MPI library's own at 1."""
+    launches = [{NATIVE: windows(1, seed=i), **{name: windows(c, seed=10 + i) for name, c in centers.items()}} for i in range(3)]
+    return stats.ratios(launches)
+
+
+def test_only_below_095():
+    assert set(stats.winners(cell(a=0.9, b=0.96, c=1.2))) == {"a"}
+    assert not stats.winners(cell(a=0.945)), "its interval reaches beyond"
+
+
+def test_an_algorithm_must_be_there_in_all_launches():
+    launches = [{NATIVE: windows(1), "a": windows(0.5)}, {NATIVE: windows(1)}]
+    assert stats.ratios(launches) == {} and stats.ratios([{"a": [1]}]) == {}
+
+
+def test_choices_and_hysteresis():
+    fast_a, even, fast_b, native = cell(a=0.5, b=0.8), cell(a=0.72, b=0.70), cell(a=0.9, b=0.4), cell(a=1.1, b=1)
+    none = [NATIVE] * 4
+    # `b` is 3 % faster in the second cell: no reason for a range of its own; 2 times faster is one.
+    assert stats.choose([fast_a, even, fast_a, native], none) == ["a", "a", "a", NATIVE]
+    assert stats.choose([fast_a, even, fast_b, native], none)[2:] == ["b", NATIVE]
+    assert stats.choose([fast_a, fast_b, fast_a], none) == ["a", "b", "a"]
+    # What the rules say already is preferred to what is as good, not to what is faster.
+    assert stats.choose([cell(a=0.700, b=0.702)], ["b"]) == ["b"] and stats.choose([fast_a], ["b"]) == ["a"]
+    assert stats.choose([], []) == []
+
+
+def test_one_for_all_sizes():
+    assert stats.choose_for_any_size([cell(a=0.5), cell(a=1.0)], NATIVE) == "a"
+    assert stats.choose_for_any_size([cell(a=0.5), cell(a=1.2)], NATIVE) == stats.UNDECIDED, "slower for one size"
+    assert stats.choose_for_any_size([cell(a=0.97), cell(a=0.97)], NATIVE) == NATIVE
+
+
+def test_ranges():
+    assert stats.ranges([8, 64, 512, 4096], ["a", "a", NATIVE, "b"]) == [
+        (8, 180, "a", [8, 64]), (181, 1447, NATIVE, [512]), (1448, 4096, "b", [4096])]
+    assert stats.ranges([8], ["a"]) == [(8, 8, "a", [8])]
+    # Each byte between the first and the last size belongs to one range.
+    numbers = random.Random(3)
+    for _ in range(50):
+        sizes = sorted(numbers.sample(range(8, 1 << 20, 8), 6))
+        all_ = stats.ranges(sizes, [numbers.choice("ab") for _ in sizes])
+        assert all_[0][0] == sizes[0] and all_[-1][1] == sizes[-1]
+        assert all(a[1] + 1 == b[0] and a[2] != b[2] for a, b in zip(all_, all_[1:]))
+        assert all(first <= size <= last for first, last, _, of in all_ for size in of)
+
+
+# --- the plan -----------------------------------------------------------------------------
+
+def test_candidates():
+    """Of algorithms that do the same on so many ranks one is measured."""
+    two, eight = (tune_plan.candidates(_core, "allgather", 64, n, False) for n in (2, 8))
+    assert len(two) < len(eight) and "all-read-all" in eight and "recursive-doubling" in eight
+    assert "recursive-doubling" not in tune_plan.candidates(_core, "allgather", 64, 6, False)
+    assert not any("by-levels" in c for c in eight) and any("by-levels" in c for c in tune_plan.candidates(_core, "allgather", 64, 8, True))
+    for operation in (*tune_plan.OPERATIONS, *tune_plan.OF_ANY_SIZE):
+        for text in tune_plan.candidates(_core, operation, 1 << 20, 8, True):
+            _core.check_selection(f"{operation}:{text}")
+
+
+def test_what_does_not_fit_is_left_out():
+    assert tune_plan.fits("bcast", 4 << 20, 64) and not tune_plan.fits("alltoall", 4 << 20, 64)
+
+
+def test_numbers_of_ranks(monkeypatch):
+    monkeypatch.setattr(tune_plan.this_machine, "structure", lambda cpus: (2, 4, 8, "", ""))
+    monkeypatch.setattr(tune_plan.this_machine, "numa_domains", lambda: [set(range(16 * i, 16 * i + 16)) for i in range(4)])
+    assert tune_plan.numbers_of_ranks(64, list(range(64))) == [8, 16, 32, 47, 64]
+    monkeypatch.setattr(tune_plan.this_machine, "structure", lambda cpus: (1, 1, 2, "", ""))
+    monkeypatch.setattr(tune_plan.this_machine, "numa_domains", lambda: [{0, 1}])
+    assert tune_plan.numbers_of_ranks(2, [0, 1]) == [2]
+
+
+# --- files --------------------------------------------------------------------------------
+
+def made(operations=("allreduce", "bcast"), sizes=(8, 64, 4096), ranks=4, **centers):
+    m = tune_rules.Measured(_core.fingerprint("MPICH Version: 5.0.2"), "2026-11-24T05:00+00:00", 8, "MPICH Version: 5.0.2")
+    m.runs[ranks] = {"nodes": 1, "oversubscribed": False, "single_copy": True}
+    for operation in operations:
+        for size in sizes:
+            m.cells[ranks, operation, size] = [
+                {NATIVE: windows(1, seed=i), **{a: windows(c, seed=10 + i) for a, c in (centers or {"binomial": 0.5}).items()}} for i in range(3)]
+    return m
+
+
+def chosen(path, operation, size, ranks=4, **more):
+    return _core.choose(operation, size, ranks, tuned=str(path), **{"mpi": "mpich", **more})
+
+
+def test_rules(tmp_path):
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, made(binomial=0.5), path)
+    for size in (8, 100, 4096):
+        c = chosen(path, "allreduce", size)
+        assert c["algorithm"] == "binomial" and f"{path}:" in c["rule"] and "2026-11-24 | 8: 0.5" in c["rule"]
+    # Nothing beyond what was measured.
+    for size, ranks, more in ((1, 4, {}), (4097, 4, {}), (64, 5, {}), (64, 4, {"nodes": 2}), (64, 4, {"oversubscribed": True})):
+        assert str(path) not in chosen(path, "allreduce", size, ranks, **more)["rule"], (size, ranks, more)
+    # What is found at the start does not decide the bits of a sum.
+    assert str(path) in chosen(path, "allreduce", 64, single_copy=False)["rule"]
+    assert str(path) not in chosen(path, "bcast", 64, single_copy=False)["rule"]
+    head = path.read_text().split("\n\n")[0]
+    f = _core.fingerprint("MPICH Version: 5.0.2")
+    for part in ("processor", "domains", "kernel", "mpi", "binding"):
+        assert f"# {part}: {f[part]}" in head
+
+
+def test_native_is_a_rule(tmp_path):
+    tune_rules.write(_core, made(binomial=1.2), tmp_path / "m.rules")
+    c = chosen(tmp_path / "m.rules", "allreduce", 64)
+    assert c["algorithm"] == "native" and "binomial 1.2" in c["rule"]
+
+
+def test_parameters_and_operations_without_sizes(tmp_path):
+    m = made(["barrier"], [8], **{"dissemination(degree=3)": 0.5})
+    m.cells |= made(["gatherv"], [8, 64], **{"root-reads-all(shift=1)": 0.5}).cells
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    assert chosen(path, "barrier", 0)["parameters"]["degree"] == 3
+    assert chosen(path, "gatherv", 0)["algorithm"] == "root-reads-all"
+
+
+def test_undecided_is_left_to_the_built_in_rules(tmp_path):
+    m = made(["gatherv"], [8], **{"root-reads-all": 0.5})
+    m.cells |= made(["gatherv"], [64], **{"root-reads-all": 1.5}).cells
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    assert str(path) not in chosen(path, "gatherv", 0)["rule"] and "# gatherv, 4 ranks: faster for some sizes" in path.read_text()
+    row = tune_map.places(_core, m)[4]["gatherv"]
+    assert set(row) == {8, 64}
+
+
+def test_round_trip(tmp_path):
+    m = made()
+    m.excluded[4, "bcast", 64] = {"tree": "wrong: 8 words"}
+    m.save(tmp_path / "m.json")
+    again = tune_rules.Measured.load(tmp_path / "m.json")
+    assert (again.cells, again.runs, again.excluded, again.fingerprint) == (m.cells, m.runs, m.excluded, m.fingerprint)
+    assert tune_rules.text(_core, again, tune_rules.decide(_core, again)) == tune_rules.text(_core, m, tune_rules.decide(_core, m))
+    assert "excluded: bcast 64 on 4 ranks: tree: wrong" in tune_rules.text(_core, m, [])
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(FanlightError):
+        tune_rules.Measured.load(tmp_path / "x.json")
+
+
+def test_others_are_kept():
+    old, new = made(["bcast"], ranks=2), made(["allreduce"])
+    old.date, old_key = "2025-01-01", (2, "bcast", 8)
+    new.keep_others_of(old)
+    assert new.cells[old_key] == old.cells[old_key] and new.when(2, "bcast") == "2025-01-01" and new.when(4, "allreduce") == new.date
+    # What was measured anew, or elsewhere, is not.
+    newer = made(["bcast"], [64], ranks=2)
+    newer.keep_others_of(old)
+    assert list(newer.cells) == [(2, "bcast", 64)]
+    elsewhere = made(["allreduce"])
+    elsewhere.fingerprint = {**elsewhere.fingerprint, "binding": "core"}
+    elsewhere.keep_others_of(old)
+    assert old_key not in elsewhere.cells
+
+
+@pytest.fixture
+def tuned(clean, tmp_path):
+    """The user's folder with rules for this machine."""
+    clean.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tune_rules.own_folder(_core) / f"{_core.fingerprint('MPICH Version: 5.0.2')['name']}.rules"
+    tune_rules.write(_core, made(["allreduce", "bcast", "reduce"], [8, 64, 4096], ranks=2, binomial=0.5), path)
+    return path
+
+
+def test_explain(tuned, fanlight):
+    said = " ".join(fanlight("explain", "allreduce", "64", "-n", 2, env={"COLUMNS": "400", "FANLIGHT_CORES": "2"}).stdout.split())
+    assert tuned.name in said and re.search(r"2026-11-24, at 64 B: 0\.\d+ us, MPI \S+ us, 0\.\d+ \[0\.\d+, 0\.\d+\]", said)
+    for off in ({"FANLIGHT_TUNED": "off"}, {"XDG_CONFIG_HOME": "/nowhere"}, {"FANLIGHT_ALGORITHM": "allreduce:ring"}):
+        assert tuned.name not in fanlight("explain", "allreduce", "64", "-n", 2, env=off).stdout
+    assert tuned.name not in fanlight("explain", "allreduce", "64", "-n", 2, "--mpi", "openmpi").stdout
+
+
+def test_show(tuned, fanlight, tmp_path):
+    said = fanlight("tune", "--show", "-o", tmp_path / "map.svg").stdout
+    assert "allreduce" in said and "binomial" in said and "2.0" in said
+    drawn = xml.dom.minidom.parse(str(tmp_path / "map.svg"))
+    texts = [t.firstChild.data for t in drawn.getElementsByTagName("text")]
+    assert "bcast" in texts and texts.count("binomial") == 9 and len(drawn.getElementsByTagName("rect")) == 10
+    pytest.importorskip("matplotlib")
+    fanlight("tune", "--show", "-o", tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert ".svg nor .png" in fanlight("tune", "--show", "-o", tmp_path / "map.pdf", code=2).stderr
+
+
+def test_aged():
+    before = made(binomial=0.5).cells[4, "bcast", 8]
+    ratio = stats.ratios(before)["binomial"]
+    assert not tune.aged(ratio, "binomial", cell(binomial=0.9))
+    assert "takes 1.1" in tune.aged(ratio, "binomial", cell(binomial=1.1))
+    assert "wrong" in tune.aged(ratio, "binomial", {})
+    assert not tune.aged(None, NATIVE, cell(a=1.1)) and "a takes 0.5" in tune.aged(None, NATIVE, cell(a=0.5))
+
+
+# --- refusals -----------------------------------------------------------------------------
+
+def test_restless_machine():
+    m = made()
+    assert tune.restless(m) == ""
+    for launches in m.cells.values():
+        for i, one in enumerate(launches):  # others' work hits the one or the other
+            one[NATIVE], one["binomial"] = windows(1, noise=0.9, seed=i), windows(0.5, noise=0.9, seed=10 + i)
+    assert "within a run" in tune.restless(m)
+    m = made()
+    for launches in m.cells.values():
+        launches[1]["binomial"] = [2.5 * t for t in launches[1]["binomial"]]
+    assert "from run to run" in tune.restless(m)
+    m = made()
+    for launches in m.cells.values():  # a slow launch, for both sides
+        launches[1] = {a: [3 * t for t in of] for a, of in launches[1].items()}
+    assert tune.restless(m) == ""
+
+
+def test_a_busy_machine(monkeypatch):
+    monkeypatch.setattr(tune, "busy", lambda: 0.5)
+    with pytest.raises(FanlightError, match="busy.*50%"):
+        tune._refuse_if_busy()
+
+
+def test_busy_counts_ticks(monkeypatch):
+    ticks = iter([(100, 1000), (150, 1200)])
+    monkeypatch.setattr(tune, "_times", lambda cpus: next(ticks))
+    assert tune.busy(0) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("options,said", [(["--operation", "bcats"], "bcats: unknown"), (["-n", "1"], "no numbers of ranks"),
+                                          (["--sizes", "7"], "multiple of 8"), (["--show", "--check"], "exclude"),
+                                          (["--resume"], "no interrupted run"), (["--show"], "nothing was measured")],
+                         ids=" ".join)
+def test_refused(clean, fanlight, tmp_path, options, said):
+    clean.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert said in fanlight("tune", *options, code=2).stderr
+
+
+def test_a_file_that_is_no_tune_file(fanlight, tmp_path):
+    (tmp_path / "x.rules").write_text("")
+    (tmp_path / "x.json").write_text(json.dumps({"format": 2}))
+    assert "is no file of fanlight tune" in fanlight("tune", "--show", "--file", tmp_path / "x.rules", code=2).stderr
