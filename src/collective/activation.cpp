@@ -44,6 +44,7 @@ struct Presence {
     std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
     std::uint64_t token = 0;      // a random number; 0: none could be had
     std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
+    std::int64_t error = 0;       // errno, where it found no room in the segment
     std::uint64_t by_name = 0;    // whether it may where the segment has a name
     std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
     std::uint64_t world_rank = 0;
@@ -199,6 +200,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
     m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
     m.own.token = own_token();
     m.own.reason = static_cast<std::uint64_t>(mine);
+    m.own.error = error.value();
     m.own.by_name = by_name;
     m.own.blocks = m.speed ? m.speed->blocks() : 0;
     m.own.world_rank = static_cast<std::uint64_t>(own_world_rank());
@@ -212,8 +214,9 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
         (p.by_name ? m.by_name : others) |= p.reason != 0;
     }
     m.by_name &= !others;
-    const auto refused = std::ranges::find(m.all, static_cast<std::uint64_t>(Reason::no_shared_memory), &Presence::reason);
-    if (error && refused == m.all.begin() + rank) say_no_memory(bytes, place, error);
+    // Said by rank 0 whoever finds no room: of another communicator that may be another rank.
+    const auto refused = std::ranges::find_if(m.all, [](const Presence& p) { return p.error != 0; });
+    if (rank == 0 && refused != m.all.end()) say_no_memory(bytes, place, {static_cast<int>(refused->error), std::generic_category()});
     if (m.reason != Reason::none && m.segment) budget::give_back(bytes);
     return m;
 }

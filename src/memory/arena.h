@@ -1,0 +1,42 @@
+// Memory of this process that its peers on the node can map and load from: large blocks, in one sparse file without a
+// name (memfd), of which pages exist only where they are used.
+//
+// There is one arena in a process, whichever of Fanlight's libraries it has loaded.  It is made when the first block is
+// asked for.  A block lies at the same place of the file as in this process's addresses, so that an address of it and
+// what ArenaName says are all that a peer needs (peer_arena.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fanlight {
+
+// How peers find it; it travels in shared memory.  All zero: there is none.
+struct ArenaName {
+    std::uint64_t pid = 0, pid_namespace = 0;  // whose, and in which namespace `pid` means it
+    std::uint64_t fd = 0;                      // where that process has the file open
+    std::uint64_t number = 0;                  // a random one, which the file carries as well
+    std::uint64_t base = 0, bytes = 0;         // the reserved addresses
+};
+
+namespace arena {
+
+// Whether all of it lies in the arena.  A few instructions, for every call and thread.
+bool owns(const void* block, std::size_t bytes) noexcept;
+// As aligned_alloc, zeroed; null where the arena has no room, or the process may not have one (then why() says it).
+// Blocks are whole pages; what is small belongs into malloc.
+void* allocate(std::size_t bytes, std::size_t alignment = 0) noexcept;
+// A block that allocate() returned; its pages go back to the kernel sooner or later.
+void release(void* block) noexcept;
+// As realloc, within the arena; null: no room, and the block is as it was.
+void* resize(void* block, std::size_t bytes) noexcept;
+// The bytes that a block has; 0: allocate() returned none such.
+std::size_t size_of(const void* block) noexcept;
+// Makes the arena, if there is none yet.
+ArenaName name() noexcept;
+// Why there is none; empty: there is, or nobody has asked.
+const char* why() noexcept;
+
+}  // namespace arena
+
+}  // namespace fanlight
