@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
-import platform
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import List, Optional
@@ -16,8 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import __version__, bench_plot
+from . import bench_plot
 from .bench_limits import SYNCHRONISING, Limits
+from .bench_provenance import provenance
 from .errors import FanlightError
 from .papers import PAPERS
 from .units import parse_bytes
@@ -31,7 +29,7 @@ QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
 # What is measured alone, and with what else.
-_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": (), "--passthrough": (),
+_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": ("--hosts",), "--passthrough": (),
             "--persistent": ("--sizes", "--native-only", "--self-check"), "--progress": ("--native-only", "--self-check"),
             "--overlap": ("--sizes", "--hosts", "--native-only", "--self-check")}
 
@@ -60,6 +58,8 @@ def bench(
     paper: str = typer.Option("", "--paper", metavar="PAPER",
                               help="A paper's own comparison beside what the paper reports: " + ", ".join(PAPERS) +
                               "; its operations, numbers of ranks, sizes and mode, unless others are named."),
+    simulated: bool = typer.Option(False, "--simulated", help="With --paper: by the model of the paper's machine, at its numbers of ranks "
+                                   "(as fanlight simulate --paper)."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
     passthrough: bool = typer.Option(False, "--passthrough", help="Only what the preload costs on a call that it passes on."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
@@ -78,8 +78,12 @@ def bench(
                                            help="One argument for mpiexec; may be repeated."),
 ):
     """Compare Fanlight with the MPI libraries here, operation by operation."""
-    from . import bench_run, this_machine
+    from . import bench_run, papers_simulated, this_machine
 
+    _check(paper or not simulated, "--simulated is of papers", "Say which: --paper.")
+    if simulated:
+        papers_simulated.run(paper, int(ranks) if ranks.isdigit() else None, [parse_bytes(s) for s in sizes.split(",") if s], console)
+        return
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
@@ -120,7 +124,9 @@ def bench(
 
     if limits:
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
-        this_machine.write_down(record["limits"], messages)
+        if hosts:  # which have shown what a message between them takes, and not what two cores of one do
+            record["limits"] = record.get("limits", []) + _measure(plan.on_one_host(), ["--limits"], "limits", [2]).get("limits", [])
+        this_machine.write_down(record.get("limits", []), messages)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
     elif persistent or overlap:
@@ -173,6 +179,10 @@ class Plan:
         if self.hosts:
             return bench_run.between_hosts(self.contenders, self.cores, self.hosts, ranks)
         return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
+
+    def on_one_host(self) -> Plan:
+        return Plan(self.contenders, [2], self.operations, self.sizes, self.mode, self.quick, self.settings, self.cores, self.preload,
+                    self.native_only, True, [])
 
     def order(self) -> list[str]:
         return [c.key for c in self.contenders]
@@ -332,40 +342,6 @@ def _write(record: dict, plan: Plan, path: Path):
     record["problems"] = plan.problems
     path.write_text(json.dumps(record, indent=1) + "\n")
     messages.print(f"written: {path}", markup=False, highlight=False)
-
-
-# ---- where the figures come from ------------------------------------------------------------------
-
-
-def provenance(contenders, cores: int) -> dict:
-    from . import machine
-
-    return {
-        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "processor": machine.processor(),
-        "cores": cores,
-        "kernel": platform.release(),
-        "system": platform.platform(),
-        "fanlight": __version__,
-        "commit": _commit(),
-        "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
-        "environment": {k: v for k, v in os.environ.items()
-                        if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))
-                        and not k.endswith(("_ROOT", "_DIR"))},
-    }
-
-
-def _commit() -> str:
-    tree = Path(__file__).resolve().parent.parent.parent
-    if not (tree / ".git").exists():
-        return ""
-
-    def git(*words: str) -> str:
-        said = subprocess.run(["git", "-C", str(tree), *words], capture_output=True, text=True)
-        return said.stdout.strip() if said.returncode == 0 else ""
-
-    commit = git("rev-parse", "HEAD")
-    return commit + (" with changes" if commit and git("status", "--porcelain") else "")
 
 
 def _cores() -> int:
