@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import __version__, bench_plot
+from . import __version__, bench_plot, records
 from .bench_limits import SYNCHRONISING, Limits
 from .errors import FanlightError
 from .papers import PAPERS
@@ -330,7 +330,7 @@ def _write(record: dict, plan: Plan, path: Path):
     if record.get("results"):
         record["summary"] = bench_table.summary(plan.rows(record), plan.order(), plan.shipped())
     record["problems"] = plan.problems
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    records.write(record, path)
     messages.print(f"written: {path}", markup=False, highlight=False)
 
 
@@ -348,6 +348,7 @@ def provenance(contenders, cores: int) -> dict:
         "system": platform.platform(),
         "fanlight": __version__,
         "commit": _commit(),
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
         "environment": {k: v for k, v in os.environ.items()
                         if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))
