@@ -3,6 +3,7 @@
 #   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
 #   include/fanlight                    the interfaces for C, C++ and Fortran
 #   lib/cmake/fanlight, lib/pkgconfig
+#   share/modulefiles                   for Lmod
 # In a Python wheel (scikit-build-core sets SKBUILD) these libraries, the interfaces and the benchmark's
 # sources, beside the module.  Wheels have no links: there each library is one file, libfanlight-<abi>.so.0.
 include(CMakePackageConfigHelpers)
@@ -60,3 +61,14 @@ endforeach()
 if(pkg_config_files)
   install(FILES ${pkg_config_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
 endif()
+
+configure_file(packaging/modulefiles/fanlight.lua.in ${PROJECT_BINARY_DIR}/fanlight.lua @ONLY)
+configure_file(packaging/modulefiles/fanlight-preload.lua.in ${PROJECT_BINARY_DIR}/fanlight-preload.lua @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fanlight.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/fanlight
+        RENAME ${PROJECT_VERSION}.lua COMPONENT ${component})
+foreach(abi IN ITEMS mpich openmpi abi)
+  if(TARGET fanlight-${abi})
+    install(FILES ${PROJECT_BINARY_DIR}/fanlight-preload.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/fanlight-preload
+            RENAME ${abi}.lua COMPONENT ${component})
+  endif()
+endforeach()

@@ -138,18 +138,22 @@ def container() -> str:
 
 
 def of_memory(ranks: int, box: str):
+    why = machine.nameless_memory()
+    if not why:
+        yield Finding(FINE, "shared memory", "without a name (memfd): the size of /dev/shm does not matter")
+        return
     memory = machine.shared_memory()
     wanted = ranks * _MEMORY_OF_A_RANK
-    remedy = {"Docker": "Start the container with --shm-size=1g.", "Podman": "Start the container with --shm-size=1g."}.get(
-        box, "Enlarge it: mount -o remount,size=1g /dev/shm")
+    remedy = "Allow memfd_create (a seccomp filter forbids it), or enlarge it: " + (
+        "start the container with --shm-size=1g" if box in ("Docker", "Podman") else "mount -o remount,size=1g /dev/shm")
     if memory.problem or not os.access("/dev/shm", os.W_OK):
-        yield Finding(PROBLEM, "/dev/shm", memory.problem or "/dev/shm cannot be written: every call is left to the MPI library",
+        yield Finding(PROBLEM, "/dev/shm", f"{memory.problem or '/dev/shm cannot be written'}, and {why}: every call is left to the MPI library",
                       "Mount it: mount -t tmpfs -o mode=1777 tmpfs /dev/shm")
     elif memory.free < wanted:
-        yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free; {ranks} ranks take {format_bytes(wanted)} and more. Without "
+        yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free, and {why}; {ranks} ranks take {format_bytes(wanted)} and more. Without "
                                            "that, communicators are left to the MPI library", remedy)
     else:
-        yield Finding(FINE, "/dev/shm", f"{format_bytes(memory.free)} free")
+        yield Finding(FINE, "shared memory", f"in /dev/shm, {format_bytes(memory.free)} free ({why})")
 
 
 def _line(path: str) -> str:

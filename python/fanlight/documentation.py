@@ -16,7 +16,8 @@ _NOTE = "<!-- Written by `python -m fanlight.documentation docs`; do not change 
 def configuration() -> str:
     lines = ["# Configuration\n", _NOTE,
              "Fanlight is configured by environment variables, which `fanlight info` shows with their present",
-             "values. They are read when a program makes its first collective call. A value that cannot be",
+             "values. They are read when a program makes its first collective call; until then a tool can write them",
+             "as control variables of MPI_T ([mpi-t.md](mpi-t.md)). A value that cannot be",
              "understood is said on standard error, and the default is used; a wrong rule, an algorithm that",
              "does not exist or that a restriction forbids ends the program instead, since ranks that decide",
              "differently would wait for each other.\n",

@@ -3,20 +3,18 @@
 #include <time.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "collective/call_counts.h"
 #include "collective/gathering.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
@@ -31,8 +29,7 @@ namespace {
 
 const std::int64_t started = now_ns();
 
-// Classes of sizes: 0, then powers of 4.
-int class_of(std::size_t bytes) { return bytes == 0 ? 0 : 1 + (std::bit_width(bytes) - 1) / 2; }
+// As class_of says.
 std::size_t class_begin(int c) { return c == 0 ? 0 : std::size_t{1} << 2 * (c - 1); }
 std::size_t class_end(int c) { return c == 0 ? 0 : (std::size_t{1} << 2 * c) - 1; }
 
@@ -45,80 +42,6 @@ struct Sums {
     std::uint64_t calls = 0, bytes = 0;
     double seconds = 0, seconds_max = 0;
 };
-// By pointers while calls are counted: the names are literals and registry rows.
-struct Key {
-    const char* operation;
-    const char* algorithm;
-    const char* transport;
-    Reason reason;
-    int size_class;
-    friend bool operator==(const Key&, const Key&) = default;
-};
-struct Hash {
-    std::size_t operator()(const Key& k) const {
-        std::uint64_t h = 0;
-        for (const std::uint64_t v : {reinterpret_cast<std::uint64_t>(k.operation), reinterpret_cast<std::uint64_t>(k.algorithm),
-                                      static_cast<std::uint64_t>(k.reason) << 8 | static_cast<std::uint64_t>(k.size_class)}) {
-            h = (h ^ v) * 0x9e3779b97f4a7c15u;
-            h ^= h >> 32;
-        }
-        return h;
-    }
-};
-struct Count {
-    std::uint64_t calls = 0, bytes = 0;
-    std::int64_t ns = 0;
-};
-
-// What one thread counts, without a lock.
-struct Book {
-    std::unordered_map<Key, Count, Hash> calls;
-    std::map<int, Count> waits;  // by the peer
-    std::pair<const Key, Count>* last = nullptr;
-    trace_file::Events events;
-
-    Count& operator[](const Key& key) {
-        if (!last || !(last->first == key)) last = &*calls.try_emplace(key).first;
-        return last->second;
-    }
-};
-
-struct Books {
-    std::mutex mutex;
-    std::deque<Book> all;
-    std::vector<Book*> nobodys;  // whose threads have ended
-    std::map<std::pair<int, Reason>, std::uint64_t> communicators;
-    std::vector<std::pair<Found, double>> found;
-};
-Books& books() {
-    static Books& b = *new Books;
-    return b;
-}
-
-constinit thread_local Book* own = nullptr;
-
-// The next thread goes on with it, so that there are no more books than threads at one time.
-struct LeaveBehind {
-    ~LeaveBehind() {
-        const std::scoped_lock lock(books().mutex);
-        books().nobodys.push_back(std::exchange(own, nullptr));
-    }
-};
-
-[[gnu::noinline]] void take_own() {
-    static thread_local LeaveBehind at_its_end;
-    static_cast<void>(at_its_end);
-    Books& b = books();
-    const std::scoped_lock lock(b.mutex);
-    if (b.nobodys.empty()) b.nobodys.push_back(&b.all.emplace_back());
-    own = b.nobodys.back();
-    b.nobodys.pop_back();
-}
-
-Book& book() {
-    if (!own) [[unlikely]] take_own();
-    return *own;
-}
 
 // Where it goes.
 std::string& file() {
@@ -128,21 +51,18 @@ std::string& file() {
 
 // --- from rank to rank: lines of text ------------------------------------------------------
 
-void add(Count& sum, const Count& one) {
-    sum.calls += one.calls;
-    sum.ns += one.ns;
-}
-
 std::string own_lines(int rank) {
     std::ostringstream out;
     out.precision(17);
     // No other thread is in a call of MPI's now: MPI_Finalize is the last.
     const std::scoped_lock lock(books().mutex);
     for (const Book& book : books().all)
-        for (const auto& [key, count] : book.calls)
+        for (const auto& [key, counter] : book.calls) {
+            const Count count = counter.now();
             out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << key.transport << '\t' << to_string(key.reason)
                 << '\t' << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
                 << static_cast<double>(count.ns) * 1e-9 << '\n';
+        }
     for (const auto& [key, count] : books().communicators)
         out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
     for (const auto& [f, ratio] : books().found)
@@ -152,7 +72,7 @@ std::string own_lines(int rank) {
     double seconds = 0;
     for (const Book& book : books().all) {
         for (const auto& [peer, count] : book.waits) add(waits[peer], count);
-        for (const auto& [key, count] : book.calls) seconds += static_cast<double>(count.ns) * 1e-9;
+        for (const auto& [key, counter] : book.calls) seconds += static_cast<double>(counter.now().ns) * 1e-9;
     }
     out << "rank\t" << rank << '\t' << seconds << '\n';
     for (const auto& [peer, count] : waits)
@@ -367,9 +287,14 @@ void gather_into(const std::string& where) {
 }  // namespace
 
 unsigned find_out() {
-    const unsigned w = (config().report.empty() ? 0u : calls) | (config().trace.empty() ? 0u : trace);
-    wanted.store(w, std::memory_order_relaxed);
-    return w;
+    wanted.fetch_or((config().report.empty() ? 0u : calls) | (config().trace.empty() ? 0u : trace), std::memory_order_relaxed);
+    return wanted.fetch_and(~unknown, std::memory_order_relaxed) & ~unknown;
+}
+
+// Which does not read the settings: a tool may still change them.
+void count_for_tools(bool wanted_by_any) {
+    if (wanted_by_any) wanted.fetch_or(tools, std::memory_order_relaxed);
+    else wanted.fetch_and(~tools, std::memory_order_relaxed);
 }
 
 void join(unsigned what) {
@@ -386,24 +311,6 @@ std::int64_t now_ns() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
-}
-
-void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t begun) {
-    Book& b = book();
-    const std::int64_t ns = now_ns() - begun;
-    if (on(calls)) {
-        Count& count = b[{operation, algorithm, transport, reason, class_of(bytes)}];
-        ++count.calls;
-        count.bytes += bytes;
-        count.ns += ns;
-    }
-    if (on(trace)) b.events.add({begun, ns, operation, algorithm, transport, bytes, reason, -1});
-}
-
-void waited(int peer, std::int64_t begun, std::int64_t ended) {
-    Book& b = book();
-    if (on(calls)) add(b.waits[peer], {1, 0, ended - begun});
-    if (on(trace)) b.events.add({begun, ended - begun, nullptr, nullptr, nullptr, 0, Reason::none, peer});
 }
 
 void found(const Found& f, double ratio) {

@@ -36,13 +36,14 @@
 
 namespace fanlight::report {
 
-// What is wanted: `unknown` until the settings are read, at the first call.
-enum : unsigned { calls = 1, trace = 2, unknown = 4 };
+// What is wanted: `unknown` until the settings are read, at the first call.  For MPI_T calls are counted, and no report
+// is made of it.
+enum : unsigned { calls = 1, trace = 2, unknown = 4, tools = 8 };
 extern std::atomic<unsigned> wanted;
 unsigned find_out();
 inline bool on(unsigned what = calls | trace) {
     unsigned w = wanted.load(std::memory_order_relaxed);
-    if (w == unknown) [[unlikely]] w = find_out();
+    if (w & unknown) [[unlikely]] w = find_out();
     return (w & what) != 0;
 }
 
@@ -58,7 +59,7 @@ class Timer {
 public:
     Timer() = default;
     explicit Timer(const char* operation) : operation_(operation) {
-        if (on()) [[unlikely]] started_ = now_ns();
+        if (on(calls | trace | tools)) [[unlikely]] started_ = now_ns();
     }
     bool is_on() const { return started_ != 0; }
     // As call().
@@ -83,6 +84,16 @@ struct Found {
     friend auto operator<=>(const Found&, const Found&) = default;
 };
 void found(const Found&, double ratio);
+
+// What this rank has counted so far of an operation (null: of all) that the MPI library served, for this reason (null:
+// for any), or Fanlight.  Other threads may be in calls.
+struct Count {
+    std::uint64_t calls = 0, bytes = 0;
+    std::int64_t ns = 0;
+};
+Count counted(const char* operation, bool is_served, const Reason* reason = nullptr);
+// Whether it is counted for tools, from now on.
+void count_for_tools(bool);
 
 // From now on, because another rank of MPI_COMM_WORLD has a file for it.
 void join(unsigned what);
