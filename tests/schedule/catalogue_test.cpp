@@ -9,13 +9,12 @@
 #include <thread>
 
 #include "algorithms/registry.h"
+#include "every_algorithm.h"
 #include "graphs.h"
 #include "schedule/all_ranks.h"
 #include "schedule/verify.h"
 
 namespace fanlight {
-
-inline void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
 
 namespace {
 
@@ -200,12 +199,6 @@ TEST_P(Catalogue, is_right) {
     for (const std::string& failure : failures) ADD_FAILURE() << failure;
     EXPECT_GT(verified, 0) << "its restrictions forbid every problem";
     RecordProperty("problems", verified);
-}
-
-std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
-    std::string name = std::string(to_string(info.param.operation)) + "_" + std::string(info.param.name);
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(every, Catalogue,
