@@ -29,7 +29,7 @@ TREE, BUILD, RESULTS = WORK / "tree", WORK / "build", WORK / "results.json"
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
 # How long one build may take, and a command without a change; with one a multiple of that (--patience): what hangs is
 # noticed, and a slow machine is not taken for a change that was noticed.
-BUILD_LIMIT, TEST_LIMIT, SHORTEST_LIMIT = 3600, 1200, 20
+BUILD_LIMIT, TEST_LIMIT, SHORTEST = 3600, 1200, 5
 
 
 # --- what is changed ----------------------------------------------------------------------
@@ -141,18 +141,18 @@ ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not kille
 EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
            unit("execute_polling_test"), unit("execute_wait_test"),
            unit("execute_threads_test")]
-PRELOAD, MPI_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all"
+PRELOAD, MPI_TESTS, API_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all", "tests/api/all"
 
 # The first pattern that fits: what is built, and what runs.
 CHECKS = [
-    (r"src/select/", ["select_test", PRELOAD, MPI_TESTS], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
+    (r"src/select/", ["select_test", PRELOAD, MPI_TESTS, API_TESTS], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
     (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("schedule_catalogue_test")]),
-    (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS],
+    (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
-    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS],
+    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
      [unit("execute_exchange_test"), on_mpi("test_transports", "between_nodes or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
-    (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS], [*EXECUTE, *ALL_MPI]),
-    (r"src/collective/", [PRELOAD, MPI_TESTS], ALL_MPI),
+    (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS], [*EXECUTE, *ALL_MPI]),
+    (r"src/collective/", [PRELOAD, MPI_TESTS, API_TESTS], ALL_MPI),
 ]
 
 
@@ -222,13 +222,15 @@ def tried(change, clean, patience):
                 passes = run(command, TEST_LIMIT) == 0
                 clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
                 print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
+                if not passes:
+                    print(run.output[-1000:], flush=True)
         copy.write_text(change.applied(original))
         if not built(targets):
             return {"found": "does not compile"}
         for command in commands:
             if not clean[words(command)]:
                 continue
-            status = run(command, max(SHORTEST_LIMIT, patience * clean[words(command)]))
+            status = run(command, patience * max(SHORTEST, clean[words(command)]))
             if status != 0:
                 result = {"found": words(command) + (" (too long)" if status is None else "")}
                 break
@@ -258,6 +260,8 @@ def main():
     reasons = {block[0]: " ".join(block[1:]) for block in entries(HERE / "equivalent.txt")}
     first = list(chosen())
     all_changes = first + list(drawn(arguments.seed, 2 * arguments.number))
+    for change in first:
+        change.applied((ROOT / change.file).read_text())  # says so at once if the text is no longer there
     if not arguments.show:
         prepare()
     counted = []
