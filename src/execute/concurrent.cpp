@@ -109,7 +109,7 @@ void Group::advance(Run& run, Run::Piece& piece) {
         }
         if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.steps.size(), look)) return;
         piece.read_by_others = true;
-        lent_ += piece.cursor.lent;
+        count_lent(piece.cursor);
         tell_done();
     }
     const bool lends = piece.cursor.lent > 0;

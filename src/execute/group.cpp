@@ -88,7 +88,7 @@ std::uint64_t Group::run_once(const BoundSchedule& schedule, const std::byte* in
     const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
     executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);
     lends |= cursor.lent > 0;
-    lent_ += cursor.lent;
+    count_lent(cursor);
     sequence_ = sequence + executor_.numbers(schedule);
     executor_.tell_done(sequence_);
     return sequence;

@@ -101,6 +101,11 @@ private:
     template <class Wait>
     bool rest(Run&, const Wait&);
     void tell_done();
+    void count_lent(const Cursor& cursor) {
+        if (cursor.lent == 0) [[likely]] return;
+        lent_ += cursor.lent;
+        messages_lent.fetch_add(cursor.lent, std::memory_order_relaxed);
+    }
     template <class Act>
     void unless_out_of_step(Act&&);
 

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +20,9 @@
 #include "transport/shared.h"
 
 namespace fanlight {
+
+// Messages of this process's that were lent.
+inline constinit std::atomic<std::uint64_t> messages_lent{0};
 
 class PeerMemory {
 public:
