@@ -20,6 +20,7 @@
 #include "collective/library.h"
 #include "collective/trace_file.h"
 #include "config/config.h"
+#include "execute/peer_memory.h"
 
 namespace fanlight::report {
 
@@ -74,7 +75,7 @@ std::string own_lines(int rank) {
         for (const auto& [peer, count] : book.waits) add(waits[peer], count);
         for (const auto& [key, counter] : book.calls) seconds += static_cast<double>(counter.now().ns) * 1e-9;
     }
-    out << "rank\t" << rank << '\t' << seconds << '\n';
+    out << "rank\t" << rank << '\t' << seconds << '\t' << messages_lent.load() << '\n';
     for (const auto& [peer, count] : waits)
         out << "wait\t" << rank << '\t' << peer << '\t' << count.calls << '\t' << static_cast<double>(count.ns) * 1e-9 << '\n';
     out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
@@ -88,6 +89,7 @@ struct Wait {
 };
 struct Rank {
     double seconds = 0;
+    std::uint64_t lent = 0;
     std::vector<Wait> waits;
 };
 // By what stands before the ratio.
@@ -119,8 +121,10 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.seconds = std::max(whole.seconds, std::stod(f[1]));
         } else if (f[0] == "communicator" && f.size() == 4) {
             whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
-        } else if (f[0] == "rank" && f.size() == 3) {
-            whole.by_rank.at(std::stoul(f[1])).seconds = std::stod(f[2]);
+        } else if (f[0] == "rank" && f.size() == 4) {
+            Rank& rank = whole.by_rank.at(std::stoul(f[1]));
+            rank.seconds = std::stod(f[2]);
+            rank.lent = std::stoull(f[3]);
         } else if (f[0] == "wait" && f.size() == 5) {
             whole.by_rank.at(std::stoul(f[1])).waits.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
         } else if (f[0] == "guard" && f.size() == 11) {
@@ -174,7 +178,7 @@ std::string of_rank(Rank rank) {
         if (i < peers)
             peers_text << (i ? ", " : "") << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
     }
-    out << "{\"seconds\": " << rank.seconds << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
+    out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
         << ", \"for\": [" << peers_text.str() << "]}";
     return out.str();
 }
@@ -244,6 +248,9 @@ std::string table(const Whole& whole) {
     std::snprintf(line, sizeof line, "  first calls of communicators (FANLIGHT_START_AFTER=%lld): %llu, %.4f seconds in the MPI library\n",
                   static_cast<long long>(config().start_after), static_cast<unsigned long long>(first.calls), first.seconds);
     if (first.calls > 0) out += line;
+    std::uint64_t lent = 0;
+    for (const Rank& rank : whole.by_rank) lent += rank.lent;
+    if (lent > 0) out += "  " + std::to_string(lent) + " long messages were read where they lay\n";
     for (const auto& [f, ratios] : whole.found) {
         if (f[7] != "1") continue;
         std::snprintf(line, sizeof line, "  guard: %s from %s bytes, %s ranks: the MPI library's own is faster than %s, %.2f times; %s\n", f[0].c_str(),

@@ -7,7 +7,7 @@
 //    "calls": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 255,
 //               "by": "fanlight", "algorithm": "all-read-all", "transport": "shared", "reason": "",
 //               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}],
-//    "by_rank": [{"seconds": 0.0006, "waits": 90, "waited": 0.0004,
+//    "by_rank": [{"seconds": 0.0006, "lent": 12, "waits": 90, "waited": 0.0004,
 //                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}],
 //    "guard": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 127, "ranks": 4, "nodes": 1, "mpi": "mpich",
 //               "oversubscribed": false, "algorithm": "all-read-all", "faster": "mpi", "applied": true,
@@ -16,8 +16,8 @@
 // between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
-// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls and
-// waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
+// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls, how many
+// of its messages were lent, so that others read them where they lay (execute/peer_memory.h), and what it waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
 // waited longest; rank -1 stands for messages from other nodes.  `guard` has what the guard found (guard.h): on how many
 // communicators, whether the MPI library's own serves such calls since, the mean ratio of our time to its; "bytes_to" is
 // null where lengths are not known to all ranks.
