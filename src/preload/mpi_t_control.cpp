@@ -41,7 +41,7 @@ Value get(const void* buffer) {
 // A text has room for so many characters, at least, with the 0 at its end.
 constexpr int room = 4096;
 
-struct Handle {
+struct ControlHandle {
     const Setting& setting;
     int count;
 
@@ -64,19 +64,19 @@ struct Handle {
 };
 
 // A handle's address is the tool's handle, which the library therefore never gives out as one of its own.
-struct Handles {
+struct ControlHandles {
     std::mutex mutex;
-    std::map<MPI_T_cvar_handle, std::unique_ptr<const Handle>> all;
+    std::map<MPI_T_cvar_handle, std::unique_ptr<const ControlHandle>> all;
 
     // Null: the library's.  It lives until the tool frees it.
-    const Handle* find(MPI_T_cvar_handle handle) {
+    const ControlHandle* find(MPI_T_cvar_handle handle) {
         const std::scoped_lock lock(mutex);
         const auto it = all.find(handle);
         return it == all.end() ? nullptr : it->second.get();
     }
 };
-Handles& handles() {
-    static Handles& h = *new Handles;
+ControlHandles& control_handles() {
+    static ControlHandles& h = *new ControlHandles;
     return h;
 }
 
@@ -130,10 +130,10 @@ int MPI_T_cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, 
     if (!handle) return MPI_T_ERR_INVALID;
     const fanlight::Setting& s = settings()[static_cast<std::size_t>(own)];
     const int size = s.type == "text" ? std::max(room, static_cast<int>(s.value(fanlight::present_config()).size()) + 1) : 1;
-    auto made = std::make_unique<const Handle>(Handle{s, size});
-    const auto address = reinterpret_cast<MPI_T_cvar_handle>(const_cast<Handle*>(made.get()));
-    const std::scoped_lock lock(handles().mutex);
-    handles().all.emplace(address, std::move(made));
+    auto made = std::make_unique<const ControlHandle>(ControlHandle{s, size});
+    const auto address = reinterpret_cast<MPI_T_cvar_handle>(const_cast<ControlHandle*>(made.get()));
+    const std::scoped_lock lock(control_handles().mutex);
+    control_handles().all.emplace(address, std::move(made));
     *handle = address;
     give(size, count);
     return MPI_SUCCESS;
@@ -143,16 +143,16 @@ int MPI_T_cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, 
 
 int MPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
     FANLIGHT_NEXT(MPI_T_cvar_handle_free);
-    if (!handle || !handles().find(*handle)) return next.get()(handle);
-    const std::scoped_lock lock(handles().mutex);
-    handles().all.erase(*handle);
+    if (!handle || !control_handles().find(*handle)) return next.get()(handle);
+    const std::scoped_lock lock(control_handles().mutex);
+    control_handles().all.erase(*handle);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
 
 int MPI_T_cvar_read(MPI_T_cvar_handle handle, void* buffer) try {
     FANLIGHT_NEXT(MPI_T_cvar_read);
-    const Handle* const own = handles().find(handle);
+    const ControlHandle* const own = control_handles().find(handle);
     if (!own) return next.get()(handle, buffer);
     own->read(buffer);
     return MPI_SUCCESS;
@@ -162,7 +162,7 @@ int MPI_T_cvar_read(MPI_T_cvar_handle handle, void* buffer) try {
 
 int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buffer) try {
     FANLIGHT_NEXT(MPI_T_cvar_write);
-    const Handle* const own = handles().find(handle);
+    const ControlHandle* const own = control_handles().find(handle);
     if (!own) return next.get()(handle, buffer);
     return fanlight::set(own->setting, own->text_in(buffer)) ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NEVER;
 } catch (const std::exception& e) {

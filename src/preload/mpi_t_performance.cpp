@@ -70,9 +70,9 @@ const std::vector<Variable>& variables() {
 }
 
 // What a tool has of a variable: it counts from its start on, and not while it is stopped.
-class Handle {
+class PerformanceHandle {
 public:
-    Handle(const Variable& v, MPI_T_pvar_session s) : variable(v), session(s) {}
+    PerformanceHandle(const Variable& v, MPI_T_pvar_session s) : variable(v), session(s) {}
 
     const Variable& variable;
     const MPI_T_pvar_session session;
@@ -108,12 +108,12 @@ private:
 };
 
 // A handle's address is the tool's handle, which the library therefore never gives out as one of its own.
-struct Handles {
+struct PerformanceHandles {
     std::mutex mutex;
-    std::map<MPI_T_pvar_handle, std::unique_ptr<Handle>> all;
+    std::map<MPI_T_pvar_handle, std::unique_ptr<PerformanceHandle>> all;
     int running = 0;
 
-    void run(Handle& h, bool wanted) {
+    void run(PerformanceHandle& h, bool wanted) {
         if (h.runs == wanted) return;
         // Counting begins before the first look.
         if (wanted && running++ == 0) report::count_for_tools(true);
@@ -123,8 +123,8 @@ struct Handles {
         if (!wanted && --running == 0) report::count_for_tools(false);
     }
 };
-Handles& handles() {
-    static Handles& h = *new Handles;
+PerformanceHandles& performance_handles() {
+    static PerformanceHandles& h = *new PerformanceHandles;
     return h;
 }
 
@@ -145,7 +145,7 @@ bool is_all_handles(MPI_T_pvar_handle handle) {
 // Does it to the handle, or to all of ours in the session.  What the program gets; nothing: the library is to be called.
 template <class Action>
 std::optional<int> with(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Action&& action) {
-    Handles& h = handles();
+    PerformanceHandles& h = performance_handles();
     const std::scoped_lock lock(h.mutex);
     if (h.all.empty()) return {};
     if (is_all_handles(handle)) {
@@ -211,7 +211,7 @@ int MPI_T_pvar_session_free(MPI_T_pvar_session* session) {
     const MPI_T_pvar_session gone = session ? *session : MPI_T_PVAR_SESSION_NULL;
     const int error = next.get()(session);
     if (error != MPI_SUCCESS) return error;
-    Handles& h = handles();
+    PerformanceHandles& h = performance_handles();
     const std::scoped_lock lock(h.mutex);
     std::erase_if(h.all, [&](const auto& one) {
         const bool goes = one.second->session == gone;
@@ -227,10 +227,10 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
     if (own < 0) return next.get()(session, index, object, handle, count);
     if (session == MPI_T_PVAR_SESSION_NULL) return MPI_T_ERR_INVALID_SESSION;
     if (!handle) return MPI_T_ERR_INVALID;
-    std::unique_ptr<Handle> made(new Handle(variables()[static_cast<std::size_t>(own)], session));
+    std::unique_ptr<PerformanceHandle> made(new PerformanceHandle(variables()[static_cast<std::size_t>(own)], session));
     const auto address = reinterpret_cast<MPI_T_pvar_handle>(made.get());
-    const std::scoped_lock lock(handles().mutex);
-    handles().all.emplace(address, std::move(made));
+    const std::scoped_lock lock(performance_handles().mutex);
+    performance_handles().all.emplace(address, std::move(made));
     *handle = address;
     give(1, count);
     return MPI_SUCCESS;
@@ -240,9 +240,9 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int index, void* object,
 
 int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle) {
     FANLIGHT_NEXT(MPI_T_pvar_handle_free);
-    const auto done = handle && !is_all_handles(*handle) ? with(session, *handle, [&](Handle& h) {
-        handles().run(h, false);
-        handles().all.erase(*handle);
+    const auto done = handle && !is_all_handles(*handle) ? with(session, *handle, [&](PerformanceHandle& h) {
+        performance_handles().run(h, false);
+        performance_handles().all.erase(*handle);
     }) : std::nullopt;
     if (!done) return next.get()(session, handle);
     if (*done == MPI_SUCCESS) *handle = MPI_T_PVAR_HANDLE_NULL;
@@ -251,37 +251,37 @@ int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle* handle
 
 int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
     FANLIGHT_NEXT(MPI_T_pvar_start);
-    const auto done = with(session, handle, [](Handle& h) { handles().run(h, true); });
+    const auto done = with(session, handle, [](PerformanceHandle& h) { performance_handles().run(h, true); });
     return done ? *done : next.get()(session, handle);
 }
 
 int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
     FANLIGHT_NEXT(MPI_T_pvar_stop);
-    const auto done = with(session, handle, [](Handle& h) { handles().run(h, false); });
+    const auto done = with(session, handle, [](PerformanceHandle& h) { performance_handles().run(h, false); });
     return done ? *done : next.get()(session, handle);
 }
 
 int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
     FANLIGHT_NEXT(MPI_T_pvar_read);
-    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](Handle& h) { h.read(buffer, false); });
+    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](PerformanceHandle& h) { h.read(buffer, false); });
     return done ? *done : next.get()(session, handle, buffer);
 }
 
 int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buffer) {
     FANLIGHT_NEXT(MPI_T_pvar_write);
-    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](Handle& h) { h.write(buffer); });
+    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](PerformanceHandle& h) { h.write(buffer); });
     return done ? *done : next.get()(session, handle, buffer);
 }
 
 int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle) {
     FANLIGHT_NEXT(MPI_T_pvar_reset);
-    const auto done = with(session, handle, [](Handle& h) { h.start_from(0, h.variable.now()); });
+    const auto done = with(session, handle, [](PerformanceHandle& h) { h.start_from(0, h.variable.now()); });
     return done ? *done : next.get()(session, handle);
 }
 
 int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buffer) {
     FANLIGHT_NEXT(MPI_T_pvar_readreset);
-    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](Handle& h) { h.read(buffer, true); });
+    const auto done = is_all_handles(handle) ? std::nullopt : with(session, handle, [&](PerformanceHandle& h) { h.read(buffer, true); });
     return done ? *done : next.get()(session, handle, buffer);
 }
 
