@@ -56,6 +56,11 @@ private:
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, std::size_t element);
+    // What is long enough: out of the way of what is short.
+    // False: stage it.  `where`: for the cell.
+    [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&, std::uint64_t where);
+    // What came of a put; false: it is staged.
+    [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {

@@ -33,49 +33,43 @@ std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return Shar
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     executor_.lockstep.check();
-    bool lends = false;
-    if (plan.whole) [[likely]] {
-        const BoundSchedule& schedule = plan.parts.front().schedule;
-        const std::uint64_t sequence = run_once(schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan, lends);
-        return wait_for_readers(schedule, sequence, lends, plan);
-    }
+    if (plan.whole) [[likely]]
+        return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
     if (plan.in_flight > 1) return run_in_flight(plan, input, output, combiner);
     if (plan.lengths) {
         Plan::Lengths& lengths = *plan.lengths;
-        run_once(plan.parts.front().schedule, reinterpret_cast<const std::byte*>(lengths.told.data()), reinterpret_cast<std::byte*>(lengths.heard.data()), nullptr, plan, lends);
+        run_once(plan.parts.front().schedule, reinterpret_cast<const std::byte*>(lengths.told.data()), reinterpret_cast<std::byte*>(lengths.heard.data()), nullptr, plan);
         bind_blocks(plan);
-        const std::uint64_t sequence = run_once(lengths.blocks, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), nullptr, plan, lends);
-        return wait_for_readers(lengths.blocks, sequence, lends, plan);
+        return run_once(lengths.blocks, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), nullptr, plan);
     }
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
-    std::uint64_t last = 0;
+    bool read_later = false;
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            last = run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan, lends);
             // The next piece's scratch is the same memory.
-            if (part.schedule.may_lend_scratch) wait_for_readers(part.schedule, last, lends, plan);
+            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan,
+                     part.schedule.may_lend_scratch ? nullptr : &read_later);
             from += plan.piece_bytes;
             to += plan.piece_bytes;
         }
-    // Once for all: who is through with the last piece has read the ones before.
-    for (const Plan::Part& part : plan.parts) wait_for_readers(part.schedule, last, lends, plan);
+    // Once for all: who is through with the last piece has read those before.
+    for (const Plan::Part& part : plan.parts)
+        if (read_later) wait_for_readers(part.schedule, plan, true);
 }
 
 void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combiner) {
     executor_.lockstep.check();
     const auto own = static_cast<std::size_t>(rank_);
     std::size_t shift = 0;
-    bool lends = false;
     for (const Plan::Part& part : plan.parts)
-        for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes) {
-            const std::uint64_t sequence = run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, lends, &buffers, shift);
-            wait_for_readers(part.schedule, sequence, lends, plan);
-        }
+        for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes)
+            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, nullptr, &buffers, shift);
 }
 
-std::uint64_t Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output, const Combiner* combiner, const Plan& plan,
-                              bool& lends, const Mapped* mapped, std::size_t shift) {
+// The steps inside of it, as they are of what every call runs.
+[[gnu::flatten]] void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output, const Combiner* combiner, const Plan& plan,
+                     bool* read_later, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter(), name};
     if (sequence_ == 0) executor_.meet();
@@ -87,15 +81,16 @@ std::uint64_t Group::run_once(const BoundSchedule& schedule, const std::byte* in
     Cursor cursor;
     const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
     executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);
-    lends |= cursor.lent > 0;
-    count_lent(cursor);
     sequence_ = sequence + executor_.numbers(schedule);
     executor_.tell_done(sequence_);
-    return sequence;
+    if (cursor.lent == 0 && !schedule.has_direct_offers) [[likely]] return;
+    count_lent(cursor);
+    if (read_later) *read_later = true;
+    else wait_for_readers(schedule, plan, cursor.lent > 0);
 }
 
-void Group::wait_for_readers(const BoundSchedule& schedule, std::uint64_t sequence, bool lends, const Plan& plan) {
-    if (lends || schedule.has_direct_offers) [[unlikely]] executor_.was_read(schedule, sequence, lends, ToTheEnd{waiter(), plan.name.c_str()});
+void Group::wait_for_readers(const BoundSchedule& schedule, const Plan& plan, bool lends) {
+    executor_.was_read(schedule, sequence_ - 1, lends, ToTheEnd{waiter(), plan.name.c_str()});
 }
 
 }  // namespace fanlight

@@ -88,10 +88,11 @@ public:
     std::uint64_t lent() const { return lent_; }
 
 private:
-    // Returns the operation's number.
-    std::uint64_t run_once(const BoundSchedule&, const std::byte* input, std::byte* output, const Combiner*, const Plan&, bool& lends,
-                           const Mapped* = nullptr, std::size_t shift = 0);
-    void wait_for_readers(const BoundSchedule&, std::uint64_t sequence, bool lends, const Plan&);
+    // `read_later`: set, in place of waiting for it, where others may still read what this member offered.
+    void run_once(const BoundSchedule&, const std::byte* input, std::byte* output, const Combiner*, const Plan&, bool* read_later = nullptr,
+                  const Mapped* = nullptr, std::size_t shift = 0);
+    // Of the last operation.
+    void wait_for_readers(const BoundSchedule&, const Plan&, bool lends);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
     bool has_message_slot(const Run&) const;

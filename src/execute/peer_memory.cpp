@@ -33,7 +33,8 @@ void PeerMemory::meet() {
     }
 }
 
-bool PeerMemory::lends_to(std::span<const int> readers) {
+bool PeerMemory::lends(const std::byte* from, std::size_t bytes, std::span<const int> readers) {
+    if (!arena::owns(from, bytes)) return false;
     if (base_ == 0 && may_lend_) {
         ArenaName name = arena::name();
         may_lend_ = name.pid != 0 && name.bytes < std::uint64_t{1} << where_bits;

@@ -34,9 +34,7 @@ public:
     bool knows(int peer) const { return known_[static_cast<std::size_t>(peer)]; }
 
     // Whether all of these can load it from this process's arena.
-    bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers) {
-        return arena::owns(from, bytes) && lends_to(readers);
-    }
+    bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers);
     // How a put tells of what is lent: the distance from the start of its owner's arena.
     std::uint64_t distance(const std::byte* from) const { return reinterpret_cast<std::uint64_t>(from) - base_; }
     std::uint64_t address(int peer, std::uint64_t distance) const { return lanes_.member(peer).arena.base + distance; }
@@ -58,7 +56,6 @@ public:
     int copy(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
 
 private:
-    bool lends_to(std::span<const int> readers);
     void find(int peer);
 
     const SharedLanes& lanes_;

@@ -125,25 +125,23 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     if (!wait(s.peer, [&] { return load(channel.taken) >= needed; })) return false;
                 }
                 std::byte* from = at(s.from_buffer, s.from);
-                const bool lends = s.lendable && memory_.lends(from, s.bytes, {&s.peer, 1});
                 if (s.place == Place::direct) {
                     const Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
                     if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
                     if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
-                } else if (lends) {
-                    cell->where = where_and_bytes(memory_.distance(from), s.bytes);
+                    if (s.lendable) memory_.lends(from, s.bytes, {&s.peer, 1});  // from where it is read, if it is
+                } else if (s.place == Place::inlined) {
+                    if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
+                    cell->where = where_and_bytes(0, s.bytes);
+                } else if (s.lendable && lend(s, frame, {&s.peer, 1}, *cell, where_and_bytes(memory_.distance(from), s.bytes))) {
                     ++cursor.lent;
-                    store(cell->flag, flag_of(sequence, s.name, s.place, Lent::yes));
                     break;
-                } else if (s.place != Place::inlined) {
+                } else {
                     std::byte* const staged = lanes_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
-                } else {
-                    if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
-                    cell->where = where_and_bytes(0, s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.name, s.place));
                 break;
@@ -161,7 +159,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 break;
             }
             case BoundKind::settle: {
-                if (s.lendable && s.place != Place::direct) {
+                if (s.place != Place::direct) {
                     if (cursor.lent == 0) break;
                     // Its cell has it until it was taken.
                     const std::uint64_t flag = load(reinterpret_cast<const Cell*>(lane + s.cell)->flag);
@@ -173,17 +171,16 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
             }
             case BoundKind::offer: {
                 auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
-                Lent lent = Lent::no;
                 if (s.bytes > 0) {
                     const std::byte* from = at(s.from_buffer, s.from);
                     std::uint64_t where;
-                    if (s.lendable && memory_.lends(from, s.bytes, std::span(schedule.readers).subspan(s.first_reader, s.readers))) {
-                        where = frame.address(s.from_buffer, s.from);
-                        lent = Lent::yes;
-                        ++cursor.lent;
-                    } else if (s.place == Place::inlined) {
+                    if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
+                    } else if (s.lendable && lend(s, frame, std::span(schedule.readers).subspan(s.first_reader, s.readers), *cell,
+                                                  frame.address(s.from_buffer, s.from) - s.from)) {
+                        ++cursor.lent;
+                        break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
                         std::memcpy(staged, from, s.bytes);
@@ -193,7 +190,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     }
                     cell->where = where - s.from;
                 }
-                store(cell->flag, flag_of(sequence, s.name, s.place, lent));
+                store(cell->flag, flag_of(sequence, s.name, s.place));
                 break;
             }
             case BoundKind::arrive: {
@@ -204,23 +201,19 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
-                bool acknowledged = s.acknowledged;
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
                         read_and_combine(s, frame, cell->where, to, nullptr, schedule.element);
-                } else if (s.lendable && is_lent(flag)) {
-                    const std::uint64_t from = memory_.address(s.peer, where_of(cell->where));
-                    if (s.order == Order::overwrite) copy_once(Way::read, frame, s.peer, to, from, s.bytes);
-                    else read_and_combine(s, frame, from, to, nullptr, schedule.element);
-                    acknowledged = true;
+                } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule.element)) {
+                    store(channel_of(s).taken, taken(s.message + 1));
+                    break;
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
                     else if (s.order == Order::before) apply(from, to, to, s.bytes);
                     else apply(to, from, to, s.bytes);
                 }
-                if (s.lendable) memory_.look_for(s.peer);
-                if (acknowledged) store(channel_of(s).taken, taken(s.message + 1));
+                if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
                 break;
             }
             case BoundKind::get: {
@@ -238,7 +231,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     else read_and_combine(s, frame, from, to, operand, schedule.element);
                     break;
                 }
-                if (s.lendable) memory_.look_for(s.peer);
+                if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
                 const std::byte* from = segment + cell->where + s.from;
                 if (s.fused == Order::before) apply(operand, from, to, s.bytes);
                 else if (s.fused == Order::after) apply(from, operand, to, s.bytes);

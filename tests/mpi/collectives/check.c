@@ -43,6 +43,7 @@ static unsigned char *new_memory(size_t bytes) {
 }
 
 static void free_memory(unsigned char *block) {
+    if (!block) return;
     unsigned char *all = block - HEAD;
     if (all[0]) must(MPI_Free_mem(all), "MPI_Free_mem");
     else free(all);
