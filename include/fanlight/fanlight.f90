@@ -22,14 +22,14 @@ module fanlight
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_prepare
         ! Local: memory that the other ranks of the node can load from, for c_f_pointer.
-        type(c_ptr) function fanlight_allocate(bytes) bind(C, name='fanlight_allocate')
+        type(c_ptr) function fanlight_alloc_mem(bytes) bind(C, name='fanlight_alloc_mem')
             import :: c_ptr, c_size_t
             integer(c_size_t), value :: bytes
-        end function fanlight_allocate
-        subroutine fanlight_free(block) bind(C, name='fanlight_free')
+        end function fanlight_alloc_mem
+        subroutine fanlight_free_mem(block) bind(C, name='fanlight_free_mem')
             import :: c_ptr
             type(c_ptr), value :: block
-        end subroutine fanlight_free
+        end subroutine fanlight_free_mem
         ! What fanlight_set_algorithm and fanlight_get_algorithm call.
         subroutine fanlight_set_algorithm_of(comm, algorithms, ierror) bind(C, name='fanlight_set_algorithm_f')
             import :: c_int, c_char

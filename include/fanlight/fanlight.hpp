@@ -78,10 +78,10 @@ struct Allocator {
     T* allocate(std::size_t count) {
         static_assert(alignof(T) <= 64);
         if (count <= static_cast<std::size_t>(-1) / sizeof(T))
-            if (void* const block = fanlight_allocate(count * sizeof(T))) return static_cast<T*>(block);
+            if (void* const block = fanlight_alloc_mem(count * sizeof(T))) return static_cast<T*>(block);
         throw std::bad_alloc();
     }
-    void deallocate(T* block, std::size_t) noexcept { fanlight_free(block); }
+    void deallocate(T* block, std::size_t) noexcept { fanlight_free_mem(block); }
     template <class U>
     bool operator==(const Allocator<U>&) const noexcept { return true; }
 };

@@ -55,13 +55,13 @@ using namespace fanlight;
 
 extern "C" {
 
-void* fanlight_allocate(size_t bytes) {
+void* fanlight_alloc_mem(size_t bytes) {
     constexpr std::size_t line = 64;
     void* const block = blocks_of_memory::is_large(bytes) ? arena::allocate(bytes) : nullptr;
     return block ? block : std::aligned_alloc(line, std::max(bytes + line - 1, line) / line * line);
 }
 
-void fanlight_free(void* block) {
+void fanlight_free_mem(void* block) {
     if (!blocks_of_memory::release(block)) std::free(block);
 }
 
