@@ -88,7 +88,7 @@ struct Allocator {
 
 // --- elements and buffers --------------------------------------------------------------------
 
-// The datatype of T.  A program specialises it for structures of its own:
+// The datatype of T.  A program specializes it for structures of its own:
 //   template <> struct fanlight::Datatype<Particle> { static MPI_Datatype get() { return particle; } };
 template <class T>
 struct Datatype {};

@@ -147,11 +147,11 @@ def of_memory(ranks: int, box: str):
     remedy = "Allow memfd_create (a seccomp filter forbids it), or enlarge it: " + (
         "start the container with --shm-size=1g" if box in ("Docker", "Podman") else "mount -o remount,size=1g /dev/shm")
     if memory.problem or not os.access("/dev/shm", os.W_OK):
-        yield Finding(PROBLEM, "/dev/shm", f"{memory.problem or '/dev/shm cannot be written'}, and {why}: every call is left to the MPI library",
+        yield Finding(PROBLEM, "/dev/shm", f"{memory.problem or '/dev/shm cannot be written'}, and {why}: the MPI library serves every call",
                       "Mount it: mount -t tmpfs -o mode=1777 tmpfs /dev/shm")
     elif memory.free < wanted:
         yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free, and {why}; {ranks} ranks take {format_bytes(wanted)} and more. Without "
-                                           "that, communicators are left to the MPI library", remedy)
+                                           "that, the MPI library serves communicators", remedy)
     else:
         yield Finding(FINE, "shared memory", f"in /dev/shm, {format_bytes(memory.free)} free ({why})")
 
@@ -209,7 +209,7 @@ def of_slurm(mpi: mpis.Mpi | None):
                       "Load Slurm's module, or mount srun into the container, so that the job's limits hold for the ranks.")
     elif mpi and launch.pmi_for(mpi, launch.srun_plugins(srun)) and not launch.srun_for(srun, mpi, "").pmi:
         yield Finding(PROBLEM, "Slurm", f"{mpi.name} needs Slurm's libpmi2.so, which is not installed: each rank would be alone, so mpiexec starts them",
-                      "Install it (Debian: libpmi2-0), or say where it is: I_MPI_PMI_LIBRARY=/path/to/libpmi2.so.")
+                      "Install it (Debian: libpmi2-0), or set its path: I_MPI_PMI_LIBRARY=/path/to/libpmi2.so.")
     elif mpi and not launch.pmi_for(mpi, plugins := launch.srun_plugins(srun)):
         yield Finding(PROBLEM, "Slurm", f"srun speaks to no {mpi.name} (srun --mpi=list: {', '.join(plugins) or 'none'}): each rank would be alone, so "
                                         "mpiexec starts them", f"Build Slurm with {'pmix' if mpi.kind == 'openmpi' else 'pmi2'}, or use --launcher mpiexec.")
