@@ -1,8 +1,11 @@
 """The Python sources keep to pyproject.toml's [tool.ruff], the C++ sources, as far as it can say so, to .clang-format."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,3 +23,17 @@ def test_clang_format():
     assert done.returncode == 0, done.stderr[-2000:]
     others = [line for line in done.stderr.splitlines() if "clang-format-violations" in line]
     assert lines > 10_000 and len(others) * 50 < lines, "\n".join(others)
+
+
+@pytest.mark.parametrize("module", ["builder", "collectives", "distributed", "own_algorithms", "shared"])
+def test_what_programs_call_is_typed_and_described(module):
+    """Every public function and method: its arguments, what it returns, and a text."""
+    tree = ast.parse((ROOT / f"python/fanlight/{module}.py").read_text())
+    bodies = [tree, *(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name[0] != "_")]
+    lacking = []
+    for f in (n for body in bodies for n in body.body if isinstance(n, ast.FunctionDef) and n.name[0] != "_"):
+        given = [*f.args.args, *f.args.kwonlyargs, *filter(None, (f.args.vararg, f.args.kwarg))]
+        lacking += [f"{f.name}: {a.arg}" for a in given if not a.annotation and a.arg != "self"]
+        lacking += [f"{f.name}: what it returns"] if not f.returns else []
+        lacking += [f"{f.name}: a text"] if not ast.get_docstring(f) else []
+    assert lacking == []
