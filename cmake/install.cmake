@@ -1,6 +1,7 @@
 # What is installed, and where:
 #   lib/fanlight/libfanlight-<abi>.so   the preloads, and the collectives' own API
 #   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
+#   lib/fanlight/libfanlight-heap.so    the shared heap
 #   include/fanlight                    the interfaces for C, C++ and Fortran
 #   lib/cmake/fanlight, lib/pkgconfig
 #   share/modulefiles                   for Lmod
@@ -9,7 +10,7 @@
 include(CMakePackageConfigHelpers)
 
 set(preloads)
-foreach(room IN ITEMS preload global)
+foreach(room IN ITEMS preload global heap)
   get_property(targets DIRECTORY src/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)

@@ -61,6 +61,8 @@ def run(
                                                             "srun, mpiexec, or a path."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
                                            help="One argument for the launcher; may be repeated (--launcher-arg=-v)."),
+    shared_heap: bool = typer.Option(False, "--shared-heap", help="Long blocks of malloc lie where the node's other ranks load from "
+                                                                  "them directly (FANLIGHT_HEAP=shared does the same)."),
     plain: bool = typer.Option(False, "--plain", help="Without Fanlight: the same MPI and launcher alone."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ):
@@ -93,6 +95,11 @@ def run(
             settings["FANLIGHT_REPORT"] = str(written.absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
+    if shared_heap and plain:
+        raise FanlightError("--plain runs without Fanlight, and so without its shared heap", "Leave one of them out.")
+    if not plain and (shared_heap or os.environ.get("FANLIGHT_HEAP") == "shared"):
+        preloads.insert(0, libraries.shared_heap())
+        settings["FANLIGHT_HEAP"] = "shared"
     if launch.is_a_rank() and not show:
         if ranks or report or launcher != "auto":
             raise FanlightError("a launcher has started this process already, so that -n, --report and --launcher have no meaning",

@@ -84,12 +84,34 @@ def of_launcher(mpi: mpis.Mpi, wanted: str):
                                         "not find each other", f"Start the program by `fanlight run`, or by {launcher.path}.")
 
 
+def of_shared_heap(preloaded: list[str], loaded: dict[str, Path | None]):
+    """Whether long blocks of malloc can lie where other ranks load from them, where that is wanted."""
+    if os.environ.get("FANLIGHT_HEAP") != "shared" and not any(file_name(p).startswith(libraries.HEAP) for p in preloaded):
+        return
+    try:
+        heap = libraries.shared_heap()
+    except FanlightError as e:
+        yield Finding(PROBLEM, "shared heap", e.problem, e.advice)
+        return
+    libraries_here = [Path(p) for p in preloaded if "/" in p] + [p for p in loaded.values() if p]
+    others = [p for p in libraries_here if not file_name(p).startswith((libraries.HEAP, "libc.so", "ld-linux")) and p.exists() and elf.exports(p, "malloc", "free")]
+    if others:
+        yield Finding(PROBLEM, "shared heap", f"{others[0]} brings a malloc of its own, which has its blocks to itself: the shared heap stays out",
+                      "Run the program without that, or without FANLIGHT_HEAP=shared.")
+    else:
+        yield Finding(FINE, "shared heap", str(heap))
+
+
 def is_ours(file) -> str | None:
     return next((abi for abi, name in libraries.FILES.items() if file_name(file).startswith(name)), None)
 
 
+def preloaded() -> list[str]:
+    return os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+
+
 def of_preloaded(mpi: mpis.Mpi | None):
-    for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split():
+    for word in preloaded():
         abi = is_ours(word)
         if "/" in word and not Path(word).exists():
             yield Finding(PROBLEM, "LD_PRELOAD", f"it names {word}, which does not exist", f"Take it out: export LD_PRELOAD=${{LD_PRELOAD//{word}/}}")
@@ -236,7 +258,7 @@ def examine(program: Path | None, ranks: int | None, want: str = "auto", launche
         findings.append(Finding(PROBLEM, "MPI", e.problem, e.advice))
     if mpi:
         findings += [*of_mpi(mpi), *of_launcher(mpi, launcher)]
-    findings += of_preloaded(mpi)
+    findings += [*of_preloaded(mpi), *of_shared_heap(preloaded(), loaded)]
     for library in filter(None, loaded.values()):
         findings += of_tool(library, "program")
     findings += of_settings()

@@ -98,6 +98,7 @@ Config read(std::vector<std::string>& errors) {
     one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
     one_of("guard", c.guard, defaults.guard, {"on", "off", "record"}, errors);
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
+    one_of("heap", c.heap, defaults.heap, {"shared", "off"}, errors);
     // The MPI library may take none.
     if (c.gpu == "stage") c.start_after = 0;
     not_negative("start_after", c.start_after, defaults.start_after, errors);

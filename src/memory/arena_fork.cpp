@@ -68,6 +68,8 @@ void OwnArena::before_fork() noexcept {
     ::pthread_mutex_lock(&lock_);
     if (state_ != State::made) return;
     busy_ = true;
+    kept_.keep_up_to(0);
+    kept_.empty([this](Page block) { free(block); });
     const char* problem = "there is no file for a copy";
     try {
         std::error_code error;
@@ -84,6 +86,7 @@ void OwnArena::before_fork() noexcept {
 void OwnArena::in_parent() noexcept {
     if (copy_ >= 0) ::close(std::exchange(copy_, -1));
     busy_ = false;
+    keep();
     ::pthread_mutex_unlock(&lock_);
 }
 
@@ -100,8 +103,10 @@ void OwnArena::in_child() noexcept {
         // What was kept of free pages has not been copied.
         dirty_.remove(0, pages_.used());
         dirty_count_ = 0;
+        keep();
         return;
     }
+    kept_.empty([](Page) {});
     // Rather an end than the parent's memory.
     ::mmap(base_, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     state_ = State::lost;

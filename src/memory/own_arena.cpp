@@ -86,7 +86,7 @@ namespace {
 
 bool OwnArena::made() noexcept {
     if (state_ != State::none) return state_ == State::made;
-    const KeepErrno keep;
+    const KeepErrno as_it_was;
     busy_ = true;
     try {
         why_ = make();
@@ -134,9 +134,12 @@ bool OwnArena::reach(Page end) noexcept {
     const std::size_t wanted = std::size_t{end} * page_bytes;
     if (wanted <= mapped_) return true;
     const std::size_t to = std::min(rounded(wanted, step), bytes_);
-    const KeepErrno keep;
+    const KeepErrno as_it_was;
     if (!has_file() || ::mmap(base_ + mapped_, to - mapped_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, static_cast<off_t>(mapped_)) == MAP_FAILED)
         return false;
+    // Where the kernel has huge pages for those that ask alone.  Of all of it: what programs ask for, as NumPy does, would
+    // else cut the mapping into many.
+    ::madvise(base_ + mapped_, to - mapped_, MADV_HUGEPAGE);
     mapped_ = to;
     std::atomic_ref(header().used).store(to, std::memory_order_release);
     return true;
@@ -145,7 +148,7 @@ bool OwnArena::reach(Page end) noexcept {
 // Whether so many pages may get memory.  The machine is asked now and then: that takes it some ten microseconds.
 bool OwnArena::afford(Page pages) noexcept {
     if (pages > affordable_) {
-        const KeepErrno keep;
+        const KeepErrno as_it_was;
         busy_ = true;
         std::size_t free = 0;
         try {
@@ -156,6 +159,7 @@ bool OwnArena::afford(Page pages) noexcept {
         // What is kept besides what is used, and what is taken unasked: a small part of it.
         const auto part = [free](std::size_t most, std::size_t least, std::size_t share) { return pages_in(std::clamp(free / share, least, most)); };
         dirty_most_ = part(128 * mebibyte, 4 * mebibyte, 128);
+        keep();
         if (dirty_count_ > dirty_most_) give_back();
         if (free < std::size_t{pages} * page_bytes) return false;
         affordable_ = std::max(pages, part(256 * mebibyte, page_bytes, 16));
@@ -174,16 +178,25 @@ bool OwnArena::get_ready(Page first, Page pages, PageSet::Removed& dirty) noexce
     return false;
 }
 
+// All of them together are less than twice the longest.
+void OwnArena::keep() noexcept { kept_.keep_up_to(dirty_most_ / 8); }
+
+void OwnArena::free(Page block) noexcept {
+    const Page pages = pages_.length(block);
+    pages_.give(block);
+    freed(block, pages);
+}
+
 void OwnArena::freed(Page first, Page pages) noexcept {
     dirty_count_ += dirty_.insert(first, pages);
     if (dirty_count_ > dirty_most_) give_back();
 }
 
-// Half of what is kept, so that it takes one call for many pages.  By madvise, which the MPI libraries' caches of
+// Some more than it must, so that it takes one call for many pages.  By madvise, which the MPI libraries' caches of
 // registered memory watch: a network card must not write to a page that is no longer there.
 void OwnArena::give_back() noexcept {
-    const KeepErrno keep;
-    for (Page end = pages_.used(); dirty_count_ > dirty_most_ / 2;) {
+    const KeepErrno as_it_was;
+    for (Page end = pages_.used(); dirty_count_ > dirty_most_ / 4 * 3;) {
         const PageSet::Run run = dirty_.last(end);
         if (run.pages == 0) break;
         end = run.first;
@@ -193,25 +206,36 @@ void OwnArena::give_back() noexcept {
     }
 }
 
-void* OwnArena::allocate(std::size_t bytes, std::size_t alignment, arena::Contents contents) noexcept {
-    const Page pages = pages_in(bytes);
-    PageSet::Removed dirty;
-    void* block = nullptr;
-    {
-        const Lock lock(*this);
-        if (busy_ || !made()) return nullptr;
-        const Page first = pages_.take(pages, pages_in(alignment));
-        if (first == 0) return nullptr;
-        if (!get_ready(first, pages, dirty)) {
-            pages_.give(first);
-            return nullptr;
-        }
-        block = address_of(first);
+// A block that can be used, or 0; where it can be with so much free behind it.
+Page OwnArena::take(Page pages, Page alignment, Page to_grow, PageSet::Removed& dirty) noexcept {
+    for (const Page more : {to_grow, Page{0}}) {
+        const Page first = pages_.take(pages + more, alignment);
+        if (first) pages_.resize(first, pages);
+        if (first && get_ready(first, pages, dirty)) return first;
+        if (first) pages_.give(first);
+        kept_.empty([this](Page block) { free(block); });
     }
+    return 0;
+}
+
+void* OwnArena::allocate(std::size_t bytes, std::size_t alignment, arena::Contents contents) noexcept {
+    return find(pages_in(bytes), pages_in(alignment), 0, contents);
+}
+
+void* OwnArena::find(Page pages, Page alignment, Page to_grow, arena::Contents contents) noexcept {
+    PageSet::Removed dirty;
+    Page first = alignment == 1 && to_grow == 0 ? kept_.take(pages) : 0;
+    if (first) {
+        dirty = {pages, {first, pages}};
+    } else {
+        const Lock lock(*this);
+        if (busy_ || !made() || (first = take(pages, alignment, to_grow, dirty)) == 0) return nullptr;
+    }
+    void* const block = address_of(first);
     if (contents == arena::Contents::zeroed && dirty.count) {
         void* const from = address_of(dirty.within.first);
         const std::size_t all = std::size_t{dirty.within.pages} * page_bytes;
-        const KeepErrno keep;
+        const KeepErrno as_it_was;
         // Pages that have no memory get none.
         if (dirty.count >= dirty.within.pages / 2 || ::madvise(from, all, MADV_REMOVE) != 0) std::memset(from, 0, all);
     }
@@ -225,12 +249,11 @@ Page OwnArena::block_at(const void* block) const noexcept {
 }
 
 void OwnArena::release(void* block) noexcept {
+    // What it has in the tables nobody else changes.
+    Page first = block_at(block);
+    if (first == 0 || (kept_.put(first, pages_.length(first), first) && first == 0)) return;
     const Lock lock(*this);
-    const Page first = block_at(block);
-    if (first == 0) return;
-    const Page pages = pages_.length(first);
-    pages_.give(first);
-    if (state_ == State::made) freed(first, pages);
+    if (state_ == State::made) free(first);
 }
 
 void* OwnArena::resize(void* block, std::size_t bytes) noexcept {
@@ -253,7 +276,7 @@ void* OwnArena::resize(void* block, std::size_t bytes) noexcept {
             return nullptr;
         }
     }
-    void* const longer = allocate(bytes, 0, arena::Contents::any);
+    void* const longer = find(pages, 1, pages, arena::Contents::any);
     if (!longer) return nullptr;
     std::memcpy(longer, block, std::size_t{had} * page_bytes);
     release(block);

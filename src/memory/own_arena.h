@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "memory/arena.h"
+#include "memory/kept_blocks.h"
 #include "memory/pages.h"
 #include "memory/shared_file.h"
 
@@ -43,8 +44,12 @@ private:
     bool has_file() const noexcept;
     bool reach(Page end) noexcept;
     bool afford(Page pages) noexcept;
+    void* find(Page pages, Page alignment, Page to_grow, arena::Contents) noexcept;
+    Page take(Page pages, Page alignment, Page to_grow, PageSet::Removed& dirty) noexcept;
     bool get_ready(Page first, Page pages, PageSet::Removed& dirty) noexcept;
+    void free(Page block) noexcept;
     void freed(Page first, Page pages) noexcept;
+    void keep() noexcept;
     void give_back() noexcept;
     const char* copy_to(const File&) noexcept;
 
@@ -65,6 +70,7 @@ private:
     int copy_ = -1;  // while it forks
     std::uint64_t copy_number_ = 0;
 
+    KeptBlocks kept_;
     Pages pages_;
     PageSet dirty_;  // those of free extents that still have memory
     Page dirty_count_ = 0, dirty_most_ = 0;

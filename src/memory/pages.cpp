@@ -37,7 +37,7 @@ bool Pages::create(Page pages) noexcept {
 }
 
 Page Pages::length(Page block) const noexcept {
-    return block > 0 && block < used_ && (of_[block].begins & in_use) ? of_[block].begins & ~in_use : 0;
+    return block < pages_ && (of_[block].begins & in_use) ? of_[block].begins & ~in_use : 0;
 }
 
 Pages::Block Pages::next_block(Page from) const noexcept {
@@ -168,6 +168,9 @@ bool PageSet::create(Page pages) noexcept {
 
 namespace {
 
+// Most words have all or none; the processors that we are for need not have an instruction for the others.
+Page count(std::uint64_t bits) { return bits == 0 ? 0 : bits == ~std::uint64_t{0} ? 64 : static_cast<Page>(std::popcount(bits)); }
+
 // Calls f(word, mask of those of its bits that are meant, its first page).
 template <class F>
 void each_word(Page first, Page pages, F&& f) {
@@ -183,7 +186,7 @@ void each_word(Page first, Page pages, F&& f) {
 Page PageSet::insert(Page first, Page pages) noexcept {
     Page more = 0;
     each_word(first, pages, [&](Page word, std::uint64_t mask, Page) {
-        more += static_cast<Page>(std::popcount(mask & ~bits_[word]));
+        more += count(mask & ~bits_[word]);
         bits_[word] |= mask;
     });
     return more;
@@ -197,7 +200,7 @@ PageSet::Removed PageSet::remove(Page first, Page pages) noexcept {
         if (here == 0) return;
         if (removed.count == 0) removed.within.first = base + static_cast<Page>(std::countr_zero(here));
         end = base + static_cast<Page>(std::bit_width(here));
-        removed.count += static_cast<Page>(std::popcount(here));
+        removed.count += count(here);
         bits_[word] &= ~mask;
     });
     if (removed.count) removed.within.pages = end - removed.within.first;

@@ -30,7 +30,7 @@ public:
     void give(Page block) noexcept;
     // Whether it could be made so long where it is; a shorter one always.
     bool resize(Page block, Page pages) noexcept;
-    // How long the block is that begins there; 0: none does.
+    // How long the block is that begins there; 0: none does.  Of a block that nobody frees meanwhile, for any thread.
     Page length(Page block) const noexcept;
     // The first block at or behind the begin of a block or free extent; no pages: there is none.
     struct Block {
