@@ -268,7 +268,8 @@ TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
             rlimit r{};
             getrlimit(resource, &r);
             r.rlim_cur = limit;
-            std::free(std::malloc(64 << 10));  // room for names, whatever the heap has left
+            void* volatile room = std::malloc(100 << 10);  // for names and files, whatever the heap has left
+            std::free(room);
             if (setrlimit(resource, &r) != 0) return 1;
             for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
                 std::error_code error;
