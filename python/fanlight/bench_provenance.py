@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 from . import __version__, machine
@@ -20,6 +22,7 @@ def provenance(contenders, cores: int) -> dict:
         "system": platform.platform(),
         "fanlight": __version__,
         "commit": _commit(),
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
         "environment": {k: v for k, v in os.environ.items()
                         if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))

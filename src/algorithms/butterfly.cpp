@@ -1,6 +1,7 @@
 #include "algorithms/butterfly.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "algorithms/blocks.h"
@@ -102,26 +103,40 @@ Tree bine_tree(int rank, int size, int root) {
     // As seen from the root, which takes part for itself or a pair.
     const int shift = fold.rank(0) - root;
     const auto seen = [&](int r) { return (r + shift + size) % size; };
-    const auto subtree = [&](int r) { const int real = (r - shift + size) % size; return Subtree{real, real, 1}; };
-    const int own = seen(rank);
+    const auto real = [&](int r) { return (r - shift + size) % size; };
+    // Of a number with all that come to it in the steps before k: an interval, around behind the last one.
+    const auto subtree = [&](int n, int k) {
+        int first = n;
+        for (int j = 0; j < k; ++j)
+            if (j % 2 != n % 2) first -= 1 << j;  // there partners are below
+        first &= fold.count - 1;
+        const int end = first + (1 << k), begin = fold.first(first);
+        const int count = end <= fold.count ? fold.first(end) - begin : size - begin + fold.first(end - fold.count);
+        return Subtree{real(fold.rank(n)), real(begin), count};
+    };
+    const int own = seen(rank), number = fold.number(own);
     Tree t;
-    t.own = subtree(own);
-    if (fold.folded(own)) {
-        t.parent = subtree(own + 1).rank;
-        return t;
-    }
-    std::vector<int> has{0};
-    const int number = fold.number(own);
-    std::vector<int> children;
+    std::vector<Subtree> children;
+    std::vector<std::pair<int, int>> has{{0, butterfly.steps()}};  // with the steps that are left for them
+    t.own = subtree(0, butterfly.steps());
     for (int k = butterfly.steps(); k-- > 0;)
         for (std::size_t i = 0, end = has.size(); i < end; ++i) {
-            const int to = butterfly.partner(k, has[i]);
-            has.push_back(to);
-            if (to == number) t.parent = subtree(fold.rank(has[i])).rank;
-            if (has[i] == number) children.push_back(fold.rank(to));
+            const auto [from, left] = has[i];
+            const int to = butterfly.partner(k, from);
+            has.emplace_back(to, k);
+            if (from == number) children.push_back(subtree(to, k));
+            if (to != number) continue;
+            t.own = subtree(to, k);
+            t.parents = subtree(from, left);
+            t.parent = t.parents.rank;
         }
-    if (fold.in_pair(own)) t.children.push_back(subtree(own - 1));
-    for (auto child = children.rbegin(); child != children.rend(); ++child) t.children.push_back(subtree(*child));
+    if (fold.folded(own)) {
+        t.parents = std::exchange(t.own, Subtree{rank, rank, 1});
+        t.parent = t.parents.rank;
+        return t;
+    }
+    if (fold.in_pair(own)) t.children.push_back({real(own - 1), real(own - 1), 1});
+    t.children.insert(t.children.end(), children.rbegin(), children.rend());
     return t;
 }
 

@@ -169,40 +169,80 @@ private:
 
 }  // namespace
 
-FlowOfBlocks::FlowOfBlocks(const Problem& problem)
-    : dealt_(problem), size_(problem.size), root_(problem.root), relative_(problem.relative(problem.rank)) {
-    const std::size_t minimum = problem.parameters.minimum > 0 ? problem.parameters.minimum : usual_minimum;
-    dealt_.size = static_cast<int>(std::clamp<std::size_t>(problem.bytes / minimum, 1, most_blocks));
-    skips_ = skips(size_, 2);
+Flow::Flow(int size, int parts) : size_(size), parts_(parts), skips_(fanlight::skips(size, 2)) {
     std::ranges::reverse(skips_);  // as in the paper: from 1 to P
     const int q = static_cast<int>(skips_.size()) - 1;
     if (q == 0) return;
-    rounds_ = dealt_.size - 1 + q;
-    phase_ = (q - (dealt_.size - 1) % q) % q;  // so that the last phase ends with the last round
-    received_ = received_by(relative_);
-    for (int k = 0; k < q; ++k) sent_.push_back(received_by((relative_ + skips_[static_cast<std::size_t>(k)]) % size_));
+    rounds_ = parts - 1 + q;
+    phase_ = (q - (parts - 1) % q) % q;  // so that the last phase ends with the last round
 }
 
-std::vector<int> FlowOfBlocks::received_by(int relative) const {
+std::vector<int> Flow::received(int relative) const {
     std::vector<int> result(static_cast<std::size_t>(rounds_), -1);
     if (relative == 0) return result;
     const std::vector<int> of_phase = Search(skips_, relative).blocks();
     const int q = static_cast<int>(of_phase.size());
     for (int t = 0; t < rounds_; ++t) {
         const int k = (t + phase_) % q;
-        const int block = std::min(of_phase[static_cast<std::size_t>(k)] - phase_ + (t + phase_) / q * q, dealt_.size - 1);
+        const int block = std::min(of_phase[static_cast<std::size_t>(k)] - phase_ + (t + phase_) / q * q, parts_ - 1);
         if (block >= 0) result[static_cast<std::size_t>(t)] = block;
     }
     return result;
 }
 
+namespace {
+
+std::size_t minimum_of(const Problem& p) { return p.parameters.minimum > 0 ? p.parameters.minimum : usual_minimum; }
+int parts_of(std::size_t bytes, std::size_t minimum) { return static_cast<int>(std::clamp<std::size_t>(bytes / minimum, 1, most_blocks)); }
+
+}  // namespace
+
+FlowOfBlocks::FlowOfBlocks(const Problem& problem)
+    : flow_(problem.size, parts_of(problem.bytes, minimum_of(problem))), dealt_(problem), size_(problem.size), rank_(problem.rank) {
+    dealt_.size = flow_.parts();
+    const int relative = problem.relative(rank_);
+    received_ = flow_.received(relative);
+    for (int t = 0; t < flow_.rounds() && t < flow_.skips(); ++t) sent_.push_back(flow_.received((relative + flow_.skip(t)) % size_));
+}
+
 FlowOfBlocks::Exchange FlowOfBlocks::round(int t) const {
-    const auto k = static_cast<std::size_t>(t + phase_) % sent_.size();
-    const int skip = skips_[k];
-    const auto rank = [&](int relative) { return (relative + size_ + root_) % size_; };
-    return {rank(relative_ + skip), sent_[k][static_cast<std::size_t>(t)], rank(relative_ - skip), received_[static_cast<std::size_t>(t)]};
+    const int skip = flow_.skip(t);
+    const auto& sent = sent_[static_cast<std::size_t>(t) % sent_.size()];
+    return {(rank_ + skip) % size_, sent[static_cast<std::size_t>(t)], (rank_ - skip + size_) % size_, received_[static_cast<std::size_t>(t)]};
 }
 
 Block FlowOfBlocks::block(int i) const { return part(dealt_, i); }
+
+namespace {
+
+int parts_of_blocks(const Problem& p) {
+    std::size_t longest = 0, all = 0;
+    for (int r = 0; r < p.size; ++r) {
+        longest = std::max(longest, p.block(r).bytes);
+        all += p.block(r).bytes;
+    }
+    return parts_of(longest, std::max(all / static_cast<std::size_t>(p.size), minimum_of(p)));
+}
+
+}  // namespace
+
+FlowsToAll::FlowsToAll(const Problem& problem) : flow_(problem.size, parts_of_blocks(problem)), problem_(problem) {
+    for (int relative = 0; relative < problem.size; ++relative) received_.push_back(flow_.received(relative));
+}
+
+std::vector<Block> FlowsToAll::come_to(int rank, int t) const {
+    std::vector<Block> result;
+    for (int root = 0; root < problem_.size; ++root) {
+        const int i = received_[static_cast<std::size_t>((rank - root + problem_.size) % problem_.size)][static_cast<std::size_t>(t)];
+        if (i < 0) continue;
+        const Block whole = problem_.block(root);
+        const auto begin = [&](int k) { return whole.bytes * static_cast<std::size_t>(k) / static_cast<std::size_t>(flow_.parts()); };
+        const Block part{whole.offset + begin(i), begin(i + 1) - begin(i)};
+        if (part.bytes == 0) continue;
+        if (!result.empty() && result.back().offset + result.back().bytes == part.offset) result.back().bytes += part.bytes;
+        else result.push_back(part);
+    }
+    return result;
+}
 
 }  // namespace fanlight

@@ -27,29 +27,61 @@ void reduce_circulant(Builder&, const Problem&, Address result);
 // Back: rank r gives its first s parts, which lie at their places in the output, to r - s, r - 2 s, ...
 void allgather_circulant(Builder&, const Problem&);
 
-// A vector in blocks that flow from the root along all skips at a time: in round t + 1 each rank receives one that its
-// peer has from an earlier round, a new one whenever there can be one.
+// What flows in parts from a root along all skips at a time: in round t + 1 each rank receives one that its peer has from an
+// earlier round, a new one whenever there can be one.
+class Flow {
+public:
+    Flow(int size, int parts);
+
+    int rounds() const { return rounds_; }
+    int parts() const { return parts_; }
+    int skips() const { return static_cast<int>(skips_.size()) - 1; }
+    // To whom a part goes in this round: so many ranks on.
+    int skip(int t) const { return skips_[static_cast<std::size_t>((t + phase_) % skips())]; }
+    // Of each round, by Träff's search: which part comes to a rank so many behind the root; -1: none.
+    std::vector<int> received(int relative) const;
+
+private:
+    int size_, parts_, phase_ = 0, rounds_ = 0;
+    std::vector<int> skips_;
+};
+
+// Of a vector from the root, in blocks.
 class FlowOfBlocks {
 public:
     explicit FlowOfBlocks(const Problem&);
 
-    int rounds() const { return rounds_; }
+    int rounds() const { return flow_.rounds(); }
     // Which block this rank passes on, and which it receives; -1: none.
     struct Exchange {
         int to, sent, from, received;
     };
     Exchange round(int t) const;
-    int blocks() const { return dealt_.size; }
+    int blocks() const { return flow_.parts(); }
     Block block(int i) const;
 
 private:
-    // Of each round, by Träff's search: what comes to a rank so many behind the root.
-    std::vector<int> received_by(int relative) const;
-
+    const Flow flow_;
     Problem dealt_;  // among the blocks
-    int size_, root_, relative_, phase_ = 0, rounds_ = 0;
-    std::vector<int> skips_, received_;
+    int size_, rank_;
+    std::vector<int> received_;
     std::vector<std::vector<int>> sent_;  // of each skip: received by the peer there
+};
+
+// Of each rank's block to all others, at the same time.
+class FlowsToAll {
+public:
+    explicit FlowsToAll(const Problem&);
+
+    int rounds() const { return flow_.rounds(); }
+    int skip(int t) const { return flow_.skip(t); }
+    // What a rank receives in this round, in the order of the owners; neighbouring ones together.
+    std::vector<Block> come_to(int rank, int t) const;
+
+private:
+    const Flow flow_;
+    const Problem& problem_;
+    std::vector<std::vector<int>> received_;  // by ranks behind the root
 };
 
 }  // namespace fanlight

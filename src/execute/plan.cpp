@@ -33,7 +33,7 @@ public:
         bound_.messages.clear();
         bound_.readers.clear();
         if (!exchange_) bound_.readers = schedule_.readers;
-        bound_.has_direct_offers = false;
+        bound_.has_direct_offers = bound_.may_lend_scratch = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
         bound_.stages_at_reader = options_.stage_at_reader;
@@ -151,6 +151,8 @@ private:
         return goes_on_ && (*goes_on_)[static_cast<std::size_t>(&s - schedule_.steps.data())] ? Place::part : place_of(s.bytes, options_);
     }
 
+    bool lendable(const BoundStep& b) const { return b.place != Place::inlined && b.bytes >= options_.lent_from; }
+
     template <class Number>
     void number(BoundStep& b, Number n) const {
         b.message = static_cast<std::uint32_t>(n);
@@ -174,6 +176,8 @@ private:
             if (j >= arrives_[step->peer] + lanes_.posts()) return false;
             BoundStep& b = next(BoundKind::post, *step);
             number(b, j);
+            b.place = Place::direct;
+            b.lendable = lendable(b);
             b.channel = lanes_.channel(local_rank_, b.peer);
             return true;
         });
@@ -198,7 +202,9 @@ private:
                 if (reach_.near(rank_, reader)) bound_.readers.push_back(reach_.local(reader));
             b.readers = static_cast<std::uint32_t>(bound_.readers.size()) - b.first_reader;
         }
+        b.lendable = options_.lends_offers && lendable(b);
         bound_.has_direct_offers |= b.place == Place::direct;
+        bound_.may_lend_scratch |= (b.place == Place::direct || b.lendable) && b.from_buffer == Buffer::scratch;
     }
 
     void bit(BoundKind kind, const Step& s) {
@@ -220,7 +226,8 @@ private:
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
         b.channel = lanes_.channel(b.peer, local_rank_);
-        if (b.place == Place::direct) long_puts_.push_back(b);
+        b.lendable = lendable(b);
+        if (b.place == Place::direct || b.lendable) long_puts_.push_back(b);
     }
 
     // A long put's source may be changed again as soon as its round has ended.
@@ -242,6 +249,7 @@ private:
                 b.cell = lanes_.put_cell(b.peer, local_rank_, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
+                b.lendable = lendable(b);
                 b.channel = lanes_.channel(local_rank_, b.peer);
                 if (!unposted_.empty()) post_what_has_room();
                 break;
@@ -250,6 +258,7 @@ private:
                 BoundStep& b = next(BoundKind::get, s);
                 number(b, s.offer);
                 b.cell = lanes_.offer_cell(b.peer, s.offer);
+                b.lendable = s.bytes >= options_.lent_from;
                 break;
             }
             case StepKind::combine:

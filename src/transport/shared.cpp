@@ -45,7 +45,8 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), si
     registers_ = whole(offers_ + offers_per_operation * offer_bytes_, 128);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
     lane_bytes_ = registers_ + register_bytes_;
-    first_lane_ = whole(sizeof(Member) + lanes_ * sizeof(Called), 128);
+    opened_ = whole(sizeof(Member) + lanes_ * sizeof(Called), 128);
+    first_lane_ = opened_ + register_bytes_;
     first_area_ = whole(first_lane_ + (skews - 1) * skew + lanes_ * lane_bytes_, 128);
     part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
 }

@@ -74,4 +74,22 @@ inline N one(N p) { return p > 1; }
 inline N two(N p) { return p > 1 ? 2 : 0; }
 inline N unit(N) { return 1; }
 
+// How many steps lead from 0 to n in Bine's tree of 2^s: the ones of h ^ h / 2, h the digits of n to base -2.
+inline N steps_in_bine(N n, N s) {
+    constexpr N minus = 0xAAAAAAAA;  // where digits count less than nothing
+    const N greatest = ((N{1} << s) - 1) & ~minus, h = (((n <= greatest ? n : n - (N{1} << s)) + minus) ^ minus) & ((N{1} << s) - 1);
+    return static_cast<N>(std::popcount(h ^ h >> 1));
+}
+// Of all ranks, the first numbers standing for two of which one has a step more; and the most of one.
+inline N ways_in_bine(N p) {
+    N all = beyond(p);
+    for (N n = 0; n < power(p); ++n) all += steps_in_bine(n, floor2(p)) * (n < beyond(p) ? 2 : 1);
+    return all;
+}
+inline N longest_in_bine(N p) {
+    N longest = 0;
+    for (N n = 0; n < power(p); ++n) longest = std::max(longest, steps_in_bine(n, floor2(p)) + (n < beyond(p) ? 1 : 0));
+    return longest;
+}
+
 }  // namespace fanlight::formulas

@@ -195,6 +195,7 @@ const std::multimap<std::string, Formula> formulas{
      }, all_pairs, ceil2}},
     {"allgather bruck", {nullptr, all_pairs, rounds_of_4, nullptr, {.degree = 4}}},
     {"allgather bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2, [](N p) { return p == 1 ? 1 : floor2(p) + 2; }}},
+    {"allgather circulant", {nullptr, all_pairs, ceil2, [](N p) { return 1 + ceil2(p); }}},
     {"allgather ring", {all_pairs, all_pairs, others}},
     {"allgather all-read-all", {all_pairs, all_pairs, one}},
 
@@ -225,9 +226,11 @@ const std::multimap<std::string, Formula> formulas{
     {"reduce-scatter by-levels", {all_pairs, all_pairs, one}},
     {"reduce-scatter by-levels", {two_for_each_other, all_vectors_of_two_nodes, up_by_tree_and_back, nullptr, {}, "2x*"}},
     {"gather binomial", {others, ones, [](N p) { return height(2, p); }}},
+    {"gather bine", {others, ways_in_bine, longest_in_bine}},
     {"gather all-write-root", {others, others, one}},
     {"gather root-reads-all", {others, others, one}},
     {"scatter binomial", {others, ones, [](N p) { return height(2, p); }}},
+    {"scatter bine", {others, ways_in_bine, longest_in_bine}},
     {"scatter all-read-root", {others, others, one}},
     {"scatter root-writes-all", {others, others, one, unit}},
 
@@ -262,6 +265,7 @@ const std::multimap<std::string, Formula> formulas{
     {"allgatherv by-levels", {[](N p) { return p * ceil2(p); }, all_pairs, ceil2}},
     {"allgatherv by-levels", {two_for_each_other, all_pairs_of_two_nodes, up_and_back_by_tree, nullptr, {}, "2x*"}},
     {"allgatherv bine", {[](N p) { return p * floor2(p); }, all_pairs, floor2}},
+    {"allgatherv circulant", {nullptr, all_pairs, ceil2, [](N p) { return 1 + ceil2(p); }}},
     {"allgatherv ring", {all_pairs, all_pairs, others}},
     {"allgatherv all-read-all", {all_pairs, all_pairs, one}},
     // What wraps around behind the last rank is a message more, as in allgather.
@@ -352,6 +356,20 @@ TEST_P(Formulas, hold) {
             if (f.rounds) { EXPECT_EQ(c.rounds, f.rounds(size)); }
             if (HasFailure()) return;
         }
+}
+
+// A block that is longer than the mean goes in parts, and takes no more time than the root of a broadcast.
+TEST(Formulas, OfOneLongBlockAmongMany) {
+    const Algorithm& a = *find_algorithm(Operation::allgatherv, "circulant");
+    for (N size = 2; size <= 64; ++size) {
+        Problem p = problem_for(a, size, {.minimum = unit_bytes});
+        const N length = 16 * unit_bytes, mean = (length + (size - 1) * unit_bytes) / size, parts = length / mean;
+        p.blocks[size / 3].bytes = length;
+        for (N r = 1; r < size; ++r) p.blocks[r].offset = p.blocks[r - 1].offset + p.blocks[r - 1].bytes;
+        const Counts c = count(schedules_of_all(a.schedule, p));
+        EXPECT_EQ(c.all.bytes, (size - 1) * (length + (size - 1) * unit_bytes)) << size;
+        EXPECT_EQ(c.rounds, 1 + parts - 1 + ceil2(size)) << size;
+    }
 }
 
 std::vector<const Algorithm*> all_algorithms() {
