@@ -9,7 +9,7 @@
 namespace fanlight {
 namespace {
 
-Machine two_nodes(const std::string& node, const std::string& ranks = "step=0") {
+Machine of_four_cores(const std::string& node, const std::string& ranks = "step=0") {
     return Machine::from("test", "ranks " + ranks + "\nnode * " + node + "\ncore 4 hop=100 bandwidth=2");
 }
 constexpr std::size_t never = std::size_t{1} << 60;
@@ -39,7 +39,7 @@ std::vector<Schedule> puts(int ranks, std::size_t bytes) {
 }
 
 TEST(pieces, who_stages_the_next_piece_does_not_wait_for_who_takes_this_one) {
-    const Machine m = two_nodes("");
+    const Machine m = of_four_cores("");
     const auto s = puts(2, 4000);
     Transfer staged{.inlined = 0, .copied_once = never, .own_pages = true, .asks_ahead = false};
     // In (4000), flag and data (200), out (4000); each further piece adds the longer of both sides.
@@ -54,7 +54,7 @@ TEST(pieces, who_stages_the_next_piece_does_not_wait_for_who_takes_this_one) {
 }
 
 TEST(pieces, have_offers_of_their_own) {
-    const Machine m = two_nodes("");
+    const Machine m = of_four_cores("");
     const auto s = samples::offered_allgather(3, 4000);
     const auto three = in_a_row(s.ranks, 3);
     EXPECT_EQ(three[1].offers, 3 * s.ranks[1].offers);
@@ -89,11 +89,11 @@ TEST(caches, what_a_cores_own_does_not_hold_takes_longer) {
 }
 
 TEST(calls, begin_a_while_before_their_first_step) {
-    EXPECT_DOUBLE_EQ(seconds(puts(2, 8), two_nodes("", "step=0 begin=1000")), 1000 + seconds(puts(2, 8), two_nodes("")));
+    EXPECT_DOUBLE_EQ(seconds(puts(2, 8), of_four_cores("", "step=0 begin=1000")), 1000 + seconds(puts(2, 8), of_four_cores("")));
 }
 
 TEST(epochs, a_fence_is_a_barrier_behind_each_round) {
-    const Machine m = two_nodes("latency=1000 overhead=50 link=2 eager=500");
+    const Machine m = of_four_cores("latency=1000 overhead=50 link=2 eager=500");
     const auto s = puts(2, 400);
     EXPECT_DOUBLE_EQ(seconds(s, m, {}, 2), 50 + 200 + 1000 + 50);
     // Rank 0 leaves when rank 1, which has the bytes, has said so.
@@ -101,7 +101,7 @@ TEST(epochs, a_fence_is_a_barrier_behind_each_round) {
 }
 
 TEST(epochs, under_locks_each_put_is_alone) {
-    const Machine m = two_nodes("latency=1000 overhead=50 link=2 eager=500");
+    const Machine m = of_four_cores("latency=1000 overhead=50 link=2 eager=500");
     const Transfer locks{.locks = true};
     // The lock there and back, the put, the unlock's answer; the same for the second.
     EXPECT_DOUBLE_EQ(seconds(one_by_one(puts(2, 400)), m, locks, 2), 50 + 2000 + 200 + 1000 + 1000);
