@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "topology/cores.h"
 
@@ -36,14 +35,18 @@ void PeerMemory::meet() {
 bool PeerMemory::lends(const std::byte* from, std::size_t bytes, std::span<const int> readers) {
     if (!arena::owns(from, bytes)) return false;
     if (base_ == 0 && may_lend_) {
-        ArenaName name = arena::name();
+        const ArenaName name = arena::name();
         may_lend_ = name.pid != 0 && name.bytes < std::uint64_t{1} << where_bits;
         if (may_lend_) {
             base_ = name.base;
-            SharedLanes::Member& own = lanes_.member(rank_);
-            const std::uint64_t pid = std::exchange(name.pid, 0);
-            own.arena = name;
-            store(own.arena.pid, pid);
+            // The process id last: others look for it meanwhile.
+            ArenaName& told = lanes_.member(rank_).arena;
+            told.pid_namespace = name.pid_namespace;
+            told.fd = name.fd;
+            told.number = name.number;
+            told.base = name.base;
+            told.bytes = name.bytes;
+            store(told.pid, name.pid);
         }
     }
     return may_lend_ && std::ranges::all_of(readers, [this](int reader) {
