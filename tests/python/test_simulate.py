@@ -164,24 +164,6 @@ def test_the_halo_exchange_of_dart():
     assert more[0]["dart"] > 2 * node["dart"] and ratios[0] == max(ratios) and min(ratios) >= 1
 
 
-# All of them: fanlight simulate --rules | diff - src/select/modelled.txt, which takes minutes.
-def test_the_rules_for_many_ranks_are_what_the_model_gives():
-    from fanlight import modelled_rules
-
-    committed = package.built_in_rules()
-    lines = modelled_rules.text(("barrier", "gather")).splitlines()
-    assert len(lines) > 6
-    for line in lines:
-        assert line in committed, line
-
-
-def test_rules_are_for_the_least_loss():
-    from fanlight.modelled_rules import choose
-
-    assert choose([{"a": 1.0, "b": 1.3}, {"a": 1.02, "b": 1.0}, {"a": 1.0, "b": 2.0}]) == ["a", "a", "a"]
-    assert choose([{"a": 1.0, "b": 1.3}, {"a": 1.5, "b": 1.0}, {"a": 3.0, "b": 1.0}]) == ["a", "b", "b"]
-
-
 def test_128_ranks_and_all_algorithms_at_12_sizes_take_less_than_a_minute(fanlight):
     begin = time.monotonic()
     said = fanlight("simulate", "allreduce", "-n", 128, "--machine", "rome2x64", "--sizes", "8..8M,16M", "--json").stdout
