@@ -67,6 +67,8 @@ def bench(
                                   "messages progress while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
     overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce hides behind a computation "
                                  "that calls MPI_Test every 50 us; default: of 1 MiB."),
+    buffers: str = typer.Option("malloc", "--buffers", metavar="KIND", help="Where the buffers come from, under all contenders: malloc, or "
+                                "alloc_mem: MPI_Alloc_mem, whose memory Fanlight's ranks load from directly."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check", help="Without the preload: all ratios must be 1."),
     bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
@@ -86,13 +88,14 @@ def bench(
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
+    _check(buffers in ("malloc", "alloc_mem"), f"--buffers {buffers}: unknown", "It is malloc or alloc_mem.")
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
     given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
              "--progress": progress, "--overlap": overlap, "--hosts": hosts, "--operation": operation, "--sizes": sizes,
-             "--plot": plot, "--mode": mode != "loop", "--native-only": native_only, "--self-check": self_check}
+             "--plot": plot, "--mode": mode != "loop", "--buffers": buffers != "malloc", "--native-only": native_only, "--self-check": self_check}
     for name in (name for name in _GO_WITH if given[name]):
         others = [other for other, on in given.items() if on and other != name and other not in _GO_WITH[name]]
         _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
@@ -118,7 +121,7 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts)
+                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts, buffers)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
@@ -158,19 +161,19 @@ class Plan:
     """What is measured, and what went wrong on the way."""
 
     def __init__(self, contenders, numbers, operations, sizes, mode, quick, settings, cores, preload, native_only,
-                 bind, launcher_arguments, hosts=""):
+                 bind, launcher_arguments, hosts="", buffers="malloc"):
         self.contenders, self.numbers, self.operations = contenders, numbers, operations
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
-        self.hosts = hosts
+        self.hosts, self.buffers = hosts, buffers
         self.with_limits = not hosts  # which are those of shared memory
         self.problems: list[str] = []
 
     def options(self) -> dict:
         return {"ranks": self.numbers, "operations": self.operations, "sizes": self.sizes, "mode": self.mode,
                 "quick": self.quick, "settings": self.settings, "preload": self.preload, "bind": self.bind,
-                "hosts": self.hosts}
+                "hosts": self.hosts, "buffers": self.buffers}
 
     def contenders_for(self, ranks: int) -> list:
         from . import bench_run
@@ -181,7 +184,7 @@ class Plan:
 
     def on_one_host(self) -> Plan:
         return Plan(self.contenders, [2], self.operations, self.sizes, self.mode, self.quick, self.settings, self.cores, self.preload,
-                    self.native_only, True, [])
+                    self.native_only, True, [], buffers=self.buffers)
 
     def order(self) -> list[str]:
         return [c.key for c in self.contenders]
@@ -199,7 +202,7 @@ class Plan:
         return modes * (len(self.sizes_for(contender)) if operation != "barrier" else 1)
 
     def arguments(self, operation: str, contender, with_limits: bool) -> list[str]:
-        words = [f"--operations={operation}", f"--mode={self.mode}",
+        words = [f"--operations={operation}", f"--mode={self.mode}", f"--buffers={self.buffers}",
                  "--sizes=" + ",".join(map(str, self.sizes_for(contender)))]
         if self.quick or contender.slow:
             words.append(f"--blocks={5 if contender.slow else 11}")
