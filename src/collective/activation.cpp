@@ -175,7 +175,7 @@ struct Meeting {
     bool by_name = false;  // ... where one with a name may do
 };
 
-Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::Room room, Segment::Place place, Reason mine) {
+Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedSlots::Capacity room, Segment::Place place, Reason mine) {
     Meeting m;
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
@@ -190,11 +190,11 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
     bool by_name = false;
     std::error_code error;
     if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
-    const std::size_t part = SharedLanes(nullptr, size, room).part_bytes();
+    const std::size_t part = SharedSlots(nullptr, size, room).part_bytes();
     if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
 
     if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size, room), rank);
+        m.speed = std::make_unique<CopySpeed>(SharedSlots(m.segment.bytes().data(), size, room), rank);
     m.own.pid = static_cast<std::uint64_t>(getpid());
     m.own.pid_namespace = pid_namespace();
     m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
@@ -224,7 +224,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
-                                   SharedLanes::Room room = SharedLanes::Room::many, Reason mine = Reason::none) {
+                                   SharedSlots::Capacity room = SharedSlots::Capacity::many, Reason mine = Reason::none) {
     const std::size_t bytes = Group::segment_bytes(size, room);
     Meeting meeting = meet(comm, rank, size, bytes, room, Segment::Place::anywhere, mine);
     if (meeting.by_name) meeting = meet(comm, rank, size, bytes, room, Segment::Place::dev_shm, mine);
@@ -329,8 +329,8 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason,
-                                        SharedLanes::Room room = SharedLanes::Room::many) {
+std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason,
+                                        SharedSlots::Capacity room = SharedSlots::Capacity::many) {
     MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
@@ -351,50 +351,50 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topol
     if (reason != Reason::none) return nullptr;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(topology.level(0).count()) +
                          " nodes"; }, rank);
-    auto serving = std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
-    serving->slots = least[3];
-    return serving;
+    auto context = std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    context->slots = least[3];
+    return context;
 }
 
-std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
+std::unique_ptr<CommunicatorContext> context_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
                                              const Sharing& sharing, Topology topology) {
     if (topology.levels() == 0) topology = real_topology(comm, size, 0);
     if (const Topology said = topology.simplified(); said.levels() > 0)
         verbose([&] { return std::to_string(size) + " ranks in domains " + said.text(); }, rank);
     const bool crowded = shared->group.oversubscribed();
-    return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
+    return std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
 }
 
 }  // namespace
 
-std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room room,
+std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, SharedSlots::Capacity room,
                                                Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
     if (!blocking.on_one_node()) {
         reason = blocking.slots ? Reason::no_room : Reason::no_hook;
         if (slots.first + slots.number > blocking.slots) return nullptr;
-        auto serving = activate_nodes(comm, rank, size, blocking.topology(), reason, room);
-        if (!serving) return nullptr;
-        serving->reach_by(make_message_transport(blocking.messages(), slots));
-        serving->of_requests = true;
-        return serving;
+        auto context = activate_nodes(comm, rank, size, blocking.topology(), reason, room);
+        if (!context) return nullptr;
+        context->reach_by(make_message_transport(blocking.messages(), slots));
+        context->of_requests = true;
+        return context;
     }
     Sharing sharing;
-    const Reason mine = requests::can_be_under_way() ? Reason::none : Reason::no_thread;
+    const Reason mine = requests::can_be_in_flight() ? Reason::none : Reason::no_thread;
     auto shared = share(comm, rank, size, sharing, reason, room, mine);
     if (!shared) return nullptr;
-    auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
-    serving->of_requests = true;
-    return serving;
+    auto context = context_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
+    context->of_requests = true;
+    return context;
 }
 
-std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
+std::unique_ptr<CommunicatorContext> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
     const Topology pretended = pretended_topology(comm, size);
     if (!several_nodes(pretended)) {
         Sharing sharing;
         if (auto shared = share(comm, rank, size, sharing, reason))
-            return serving_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
+            return context_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
         if (reason != Reason::several_nodes) return nullptr;
     }
     return activate_nodes(comm, rank, size, pretended, reason);

@@ -14,12 +14,12 @@ namespace {
 class Binder {
 public:
     // goes_on: of each step whether it is a part that others follow; null: none is.
-    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound,
+    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedSlots& slots, const BindOptions& options, BoundSchedule& bound,
            const Exchange* exchange, const std::vector<bool>* goes_on = nullptr)
         : bound_(bound), schedule_(schedule), exchange_(exchange), goes_on_(goes_on), rank_(rank), local_rank_(options.reach.local(rank)),
-          called_(called), lanes_(lanes), options_(options), reach_(options.reach), staging_(schedule, rank, lanes, options),
-          depth_(static_cast<std::size_t>(lanes.depth())) {
-        const std::size_t room = lanes.areas() * lanes.staging_bytes();
+          called_(called), shared_slots_(slots), options_(options), reach_(options.reach), staging_(schedule, rank, slots, options),
+          depth_(static_cast<std::size_t>(slots.depth())) {
+        const std::size_t room = slots.areas() * slots.staging_bytes();
         if (staging_.total() > room)
             throw std::logic_error("a schedule that stages " + std::to_string(staging_.total()) +
                                    " bytes at once; there is room for " +
@@ -156,7 +156,7 @@ private:
     template <class Number>
     void number(BoundStep& b, Number n) const {
         b.message = static_cast<std::uint32_t>(n);
-        b.name = message_name(b.message, called_);
+        b.tag = message_tag(b.message, called_);
     }
 
     // As many as there is room for at first, and then one for each that arrives.
@@ -173,25 +173,25 @@ private:
     void post_what_has_room() {
         std::erase_if(unposted_, [this](const auto& awaited) {
             const auto& [step, j] = awaited;
-            if (j >= arrives_[step->peer] + lanes_.posts()) return false;
+            if (j >= arrives_[step->peer] + shared_slots_.posts()) return false;
             BoundStep& b = next(BoundKind::post, *step);
             number(b, j);
             b.place = Place::direct;
             b.lendable = lendable(b);
-            b.channel = lanes_.channel(local_rank_, b.peer);
+            b.channel = shared_slots_.channel(local_rank_, b.peer);
             return true;
         });
     }
 
     void offer(const Step& s) {
         if (!is_read_near(schedule_, rank_, s, reach_)) return;
-        if (s.offer >= SharedLanes::offers_per_operation)
+        if (s.offer >= SharedSlots::offers_per_operation)
             throw std::logic_error("a schedule with " + std::to_string(schedule_.offers) +
                                    " offers; the shared transport has cells for " +
-                                   std::to_string(SharedLanes::offers_per_operation));
+                                   std::to_string(SharedSlots::offers_per_operation));
         BoundStep& b = next(BoundKind::offer, s);
         number(b, s.offer);
-        b.cell = lanes_.offer_cell(local_rank_, s.offer);
+        b.cell = shared_slots_.offer_cell(local_rank_, s.offer);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.offer(s.offer);
         b.first_reader = s.first_reader;
@@ -211,21 +211,21 @@ private:
         BoundStep& b = next(kind, s);
         const auto [reader, writer] = kind == BoundKind::set_bit ? std::pair(b.peer, local_rank_) : std::pair(local_rank_, b.peer);
         b.message = static_cast<std::uint32_t>(writer);
-        b.cell = lanes_.register_word(reader, writer);
+        b.cell = shared_slots_.register_word(reader, writer);
     }
 
     void put(const Step& s) {
         if (s.bit) return bit(BoundKind::set_bit, s);
         const std::size_t j = puts_[s.peer]++;
-        // The lane's next operation has a number that is larger by the lanes.
-        if (j >= lanes_.lanes() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
+        // The slot's next operation has a number that is larger by the slots.
+        if (j >= shared_slots_.slots() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
-        b.cell = lanes_.put_cell(local_rank_, b.peer, j);
+        b.cell = shared_slots_.put_cell(local_rank_, b.peer, j);
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
-        b.channel = lanes_.channel(b.peer, local_rank_);
+        b.channel = shared_slots_.channel(b.peer, local_rank_);
         b.lendable = lendable(b);
         if (b.place == Place::direct || b.lendable) long_puts_.push_back(b);
     }
@@ -246,18 +246,18 @@ private:
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
                 number(b, j);
-                b.cell = lanes_.put_cell(b.peer, local_rank_, j);
+                b.cell = shared_slots_.put_cell(b.peer, local_rank_, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
                 b.lendable = lendable(b);
-                b.channel = lanes_.channel(local_rank_, b.peer);
+                b.channel = shared_slots_.channel(local_rank_, b.peer);
                 if (!unposted_.empty()) post_what_has_room();
                 break;
             }
             case StepKind::get: {
                 BoundStep& b = next(BoundKind::get, s);
                 number(b, s.offer);
-                b.cell = lanes_.offer_cell(b.peer, s.offer);
+                b.cell = shared_slots_.offer_cell(b.peer, s.offer);
                 b.lendable = s.bytes >= options_.lent_from;
                 break;
             }
@@ -289,7 +289,7 @@ private:
     const std::vector<bool>* const goes_on_;
     const int rank_, local_rank_;  // the schedule's, the group's
     const std::uint64_t called_;
-    const SharedLanes& lanes_;
+    const SharedSlots& shared_slots_;
     const BindOptions& options_;
     const Reach& reach_;
     Staging staging_;
@@ -332,7 +332,7 @@ void gather_flags(BoundSchedule& bound) {
 }
 
 void find_told(BoundSchedule& bound) {
-    bound.told = 0;
+    bound.sends_end = 0;
     bool waits = false, late = false;
     for (std::size_t i = 0; i < bound.steps.size(); ++i) {
         const BoundStep& s = bound.steps[i];
@@ -341,13 +341,13 @@ void find_told(BoundSchedule& bound) {
         const bool tells = s.kind == BoundKind::put || s.kind == BoundKind::offer || s.kind == BoundKind::set_bit ||
                            (s.kind == BoundKind::arrive && s.acknowledged) || s.place == Place::direct;
         if (!tells) continue;
-        bound.told = i + 1;
+        bound.sends_end = i + 1;
         late |= waits;
     }
-    bound.tells_first = !late;
+    bound.sends_complete_first = !late;
     if (bound.steps.empty() || bound.steps.front().kind != BoundKind::begin) return;
-    bound.told = bound.steps.size();
-    bound.tells_first = false;
+    bound.sends_end = bound.steps.size();
+    bound.sends_complete_first = false;
 }
 
 // With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
@@ -378,7 +378,7 @@ Schedule in_pieces(const Schedule& schedule, int rank, const BindOptions& option
 
 }  // namespace
 
-void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
+void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedSlots& slots,
           const BindOptions& options, BoundSchedule& bound, const Exchange* exchange) {
     if (options.piece) {
         std::vector<bool> goes_on;
@@ -386,9 +386,9 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         const Schedule cut = in_pieces(schedule, rank, options, goes_on, at);
         Exchange moved = exchange ? *exchange : Exchange{};
         for (Exchange::Send& sent : moved.sends) sent.step = at[sent.step];
-        Binder(cut, rank, called, lanes, options, bound, exchange ? &moved : nullptr, &goes_on).bind();
+        Binder(cut, rank, called, slots, options, bound, exchange ? &moved : nullptr, &goes_on).bind();
     } else {
-        Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
+        Binder(schedule, rank, called, slots, options, bound, exchange).bind();
     }
     bound.element = element;
     gather_flags(bound);

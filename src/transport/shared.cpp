@@ -11,10 +11,10 @@ constexpr std::size_t page = 4096;
 std::size_t whole(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // What a group of so many ranks has of each.  Up to 32 all is generous: lines are 128 bytes apart, since
-// processors fetch them in pairs.  Beyond, memory follows the lines, of which there are ranks x ranks x lanes.
+// processors fetch them in pairs.  Beyond, memory follows the lines, of which there are ranks x ranks x slots.
 struct Shape {
     int ranks;  // at most
-    std::uint64_t lanes, areas, posts;
+    std::uint64_t slots, areas, posts;
     int depth;
     std::size_t cell, staging;
 };
@@ -29,10 +29,10 @@ constexpr Shape shapes[] = {
 
 }  // namespace
 
-SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), size_(static_cast<std::size_t>(size)) {
+SharedSlots::SharedSlots(std::byte* base, int size, Capacity room) : base_(base), size_(static_cast<std::size_t>(size)) {
     const Shape& shape = *std::ranges::find_if(shapes, [&](const Shape& s) { return size <= s.ranks; });
-    lanes_ = room == Room::one ? std::min<std::uint64_t>(shape.lanes, size <= 32 ? 4 : 2) : shape.lanes;
-    areas_ = std::min(shape.areas, lanes_);
+    shared_slots_ = room == Capacity::one ? std::min<std::uint64_t>(shape.slots, size <= 32 ? 4 : 2) : shape.slots;
+    areas_ = std::min(shape.areas, shared_slots_);
     posts_ = shape.posts;
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
@@ -44,13 +44,13 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room) : base_(base), si
     offers_ = whole(size_ * line_bytes_, 128);
     registers_ = whole(offers_ + offers_per_operation * offer_bytes_, 128);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
-    lane_bytes_ = registers_ + register_bytes_;
-    opened_ = whole(sizeof(Member) + lanes_ * sizeof(Called), 128);
-    first_lane_ = opened_ + register_bytes_;
-    first_area_ = whole(first_lane_ + (skews - 1) * skew + lanes_ * lane_bytes_, 128);
+    slot_bytes_ = registers_ + register_bytes_;
+    opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called), 128);
+    first_slot_ = opened_ + register_bytes_;
+    first_area_ = whole(first_slot_ + (skews - 1) * skew + shared_slots_ * slot_bytes_, 128);
     part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
 }
 
-std::size_t SharedLanes::bytes(int size, Room room) { return static_cast<std::size_t>(size) * SharedLanes(nullptr, size, room).part_bytes_; }
+std::size_t SharedSlots::bytes(int size, Capacity room) { return static_cast<std::size_t>(size) * SharedSlots(nullptr, size, room).part_bytes_; }
 
 }  // namespace fanlight

@@ -37,7 +37,7 @@ struct Sharing {
 class SharedGroup {
 public:
     // All but the segment's address and the rank: agreed on by all ranks.
-    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&, SharedLanes::Room);
+    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&, SharedSlots::Capacity);
     ~SharedGroup();
 
 private:
@@ -56,13 +56,13 @@ struct LoneGroup {
 
 class PrivateCommunicator;
 
-class Serving {
+class CommunicatorContext {
 public:
     // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
     // `single_copy` hold for all nodes.
-    Serving(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
+    CommunicatorContext(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
             bool single_copy);
-    ~Serving();
+    ~CommunicatorContext();
 
     // From now on by this selector.
     void decide_by(std::shared_ptr<const Selector>);
@@ -116,7 +116,7 @@ public:
     RecordLength record;               // fanlight_allgatherv_any
     const int rank, size;
     bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
-    int slots = 0;                     // several nodes: of messages under way at one time; 0: nothing can be under way
+    int slots = 0;                     // several nodes: of messages in flight at one time; 0: nothing can be in flight
     std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology
 
 private:
