@@ -46,6 +46,17 @@ def test_buffers_are_the_programs_own(mpi, ranks, single_copy, plain):
         assert min(lent(result)) > 50, f"{lent(result)} messages were lent\n{result}"
 
 
+@libraries
+@pytest.mark.parametrize("ranks", [2, repeated(3)])
+@pytest.mark.parametrize("single_copy", ["off", "on"])
+@pytest.mark.parametrize("made_by", ["shared", "allocate"])
+def test_windows_that_the_library_shares(mpi, ranks, single_copy, made_by, plain):
+    """Those of MPI_Win_allocate where the library tells where they are, which MPICH's does."""
+    result = run(mpi, ranks, f"shared_windows {made_by}", {"SINGLE_COPY": single_copy}, preload=not plain).must_be_ok()
+    if not plain and (made_by == "shared" or mpi is MPICH):
+        assert min(lent(result)) > 50, f"{lent(result)} messages were lent\n{result}"
+
+
 def test_what_is_too_short_is_staged(fanlight_only):
     result = run(MPICH, 2, "peers_memory", {"SINGLE_COPY": "off", "LENT_FROM": "1G"}).must_be_ok()
     assert lent(result) == [0, 0], str(result)
