@@ -64,8 +64,9 @@ int main(int argc, char **argv) {
         MPI_Request request;
         fill(in, rank == 0 ? 5 : -1);
         int *const to = rank == 0 ? in : own;
+        if (rank == 0) usleep(5000);
         REQUIRE(MPI_Ibcast(to, COUNT, MPI_INT, 0, MPI_COMM_WORLD, &request) == MPI_SUCCESS);
-        if (rank == 0) usleep(2000), MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (rank == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
         MPI_Win_free(&in_win);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (rank != 0) expect(own, 1, 5);
