@@ -52,6 +52,8 @@ struct Presence {
 
 std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
 
+std::string kibibytes(std::size_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
+
 void say_once(const std::string& message) {
     static std::atomic<bool> said{false};
     if (!said.exchange(true)) say(message);
@@ -175,8 +177,9 @@ struct Meeting {
     bool by_name = false;  // ... where one with a name may do
 };
 
-Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::Room room, Segment::Place place, Reason mine) {
+Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool measures, Segment::Place place, Reason mine) {
     Meeting m;
+    const std::size_t bytes = layout.bytes(), part = layout.part_bytes();
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
     if (rank == 0) m.segment = make_segment(size, bytes, place, offer);
@@ -190,11 +193,10 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
     bool by_name = false;
     std::error_code error;
     if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
-    const std::size_t part = SharedLanes(nullptr, size, room).part_bytes();
     if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
 
-    if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size, room), rank);
+    if (measures && config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
+        m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size), rank);
     m.own.pid = static_cast<std::uint64_t>(getpid());
     m.own.pid_namespace = pid_namespace();
     m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
@@ -221,13 +223,16 @@ Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedLanes::
     return m;
 }
 
+Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool measures, Reason mine) {
+    Meeting met = meet(comm, rank, size, layout, measures, Segment::Place::anywhere, mine);
+    return met.by_name ? meet(comm, rank, size, layout, measures, Segment::Place::dev_shm, mine) : std::move(met);
+}
+
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
-std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
-                                   SharedLanes::Room room = SharedLanes::Room::many, Reason mine = Reason::none) {
-    const std::size_t bytes = Group::segment_bytes(size, room);
-    Meeting meeting = meet(comm, rank, size, bytes, room, Segment::Place::anywhere, mine);
-    if (meeting.by_name) meeting = meet(comm, rank, size, bytes, room, Segment::Place::dev_shm, mine);
+std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason, Reason mine = Reason::none) {
+    const std::size_t bytes = Group::segment_bytes(size);
+    Meeting meeting = meet(comm, rank, size, SharedLanes(nullptr, size), true, mine);
     reason = meeting.reason;
     if (reason != Reason::none) {
         if (reason != Reason::several_nodes)
@@ -262,7 +267,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     try {
         std::vector<int> world_ranks;
         for (const Presence& p : all) world_ranks.push_back(static_cast<int>(p.world_rank));
-        group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed, room);
+        group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);
@@ -329,8 +334,7 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason,
-                                        SharedLanes::Room room = SharedLanes::Room::many) {
+std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
     MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
@@ -339,7 +343,7 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topol
     Sharing sharing{true, ranks_on_node(1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
-    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason, room);
+    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);
     mpi().Comm_free(&node);
 
     const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
@@ -367,14 +371,21 @@ std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, 
 
 }  // namespace
 
-std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, SharedLanes::Room room,
-                                               Slots slots, Reason& reason) {
+namespace {
+
+bool has_slots(const Serving& blocking, Slots slots, Reason& reason) {
+    reason = blocking.slots ? Reason::no_room : Reason::no_hook;
+    return slots.first + slots.number <= blocking.slots;
+}
+
+}  // namespace
+
+std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
     if (!blocking.on_one_node()) {
-        reason = blocking.slots ? Reason::no_room : Reason::no_hook;
-        if (slots.first + slots.number > blocking.slots) return nullptr;
-        auto serving = activate_nodes(comm, rank, size, blocking.topology(), reason, room);
+        if (!has_slots(blocking, slots, reason)) return nullptr;
+        auto serving = activate_nodes(comm, rank, size, blocking.topology(), reason);
         if (!serving) return nullptr;
         serving->reach_by(make_message_transport(blocking.messages(), slots));
         serving->of_requests = true;
@@ -382,11 +393,66 @@ std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm,
     }
     Sharing sharing;
     const Reason mine = requests::can_be_under_way() ? Reason::none : Reason::no_thread;
-    auto shared = share(comm, rank, size, sharing, reason, room, mine);
+    auto shared = share(comm, rank, size, sharing, reason, mine);
     if (!shared) return nullptr;
     auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
     serving->of_requests = true;
     return serving;
+}
+
+std::unique_ptr<Serving> activate_for_persistent(Serving& blocking, Slots slots, Reason& reason) {
+    reason = Reason::waits_elsewhere;
+    if (!waits_come_here() || (!blocking.on_one_node() && !has_slots(blocking, slots, reason))) return nullptr;
+    auto serving = std::make_unique<Serving>(blocking);
+    if (!blocking.on_one_node()) serving->reach_by(make_message_transport(blocking.messages(), slots));
+    return serving;
+}
+
+namespace {
+
+// On this node, of whose ranks `comm` is.
+Reason give_memory(SharedGroup& shared, SharedLanes::Extent extent, MPI_Comm comm) {
+    const Group& group = shared.group;
+    Meeting meeting = meet(comm, group.rank(), group.size(), group.layout(extent), false, Reason::none);
+    if (meeting.reason == Reason::none) shared.place(std::move(meeting.segment), extent);
+    return meeting.reason;
+}
+
+}  // namespace
+
+bool give_memory(Serving& persistent, const Decision& d, Serving& blocking, MPI_Comm comm, int rank, int size, Reason& reason) {
+    SharedGroup* const shared = persistent.shared();
+    Plan& plan = persistent.plan_of(d);
+    const SharedLanes::Extent mine = extent_of(plan);
+    const std::int64_t own[3]{std::min(mine.peers, size), mine.offers, persistent.on_one_node() && !requests::can_be_under_way()};
+    std::int64_t most[3];
+    blocking.combine(Arithmetic::max, own, most, 3);
+    reason = most[2] ? Reason::no_thread : Reason::none;
+    SharedLanes::Extent& memory = persistent.memory;
+    const SharedLanes::Extent extent{std::max(memory.peers, static_cast<int>(most[0])), std::max(memory.offers, static_cast<int>(most[1]))};
+    const bool has_room = memory.holds(extent);
+    if (!has_room && reason == Reason::none) {
+        memory = {-1, -1};
+        MPI_Comm node = comm;
+        if (!persistent.on_one_node()) mpi().Comm_split(comm, persistent.topology().level(0).of(rank), rank, &node);
+        if (shared) reason = give_memory(*shared, extent, node);
+        if (node != comm) mpi().Comm_free(&node);
+    }
+    if (shared && reason == Reason::none) shared->group.introduce(plan);
+    const std::int64_t failed = static_cast<std::int64_t>(reason);
+    std::int64_t first = 0;
+    blocking.combine(Arithmetic::max, &failed, &first, 1);
+    reason = static_cast<Reason>(first);
+    if (reason != Reason::none) {
+        verbose([&] { return std::string("a persistent ") + std::string(to_string(d.problem.operation)) + " stays with the MPI library: " + to_string(reason); }, rank);
+        return false;
+    }
+    if (!has_room) memory = extent;
+    if (shared) shared->group.connect(plan);
+    if (!has_room)
+        verbose([&] { return std::string("serves a persistent ") + std::string(to_string(d.problem.operation)) + " of " + std::to_string(size) + " ranks" +
+                             (shared ? ", " + kibibytes(shared->group.layout(extent).bytes()) + " of shared memory" : ""); }, rank);
+    return true;
 }
 
 std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {

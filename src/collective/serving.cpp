@@ -67,10 +67,24 @@ void give_back(std::size_t bytes) { taken.fetch_sub(bytes); }
 
 }  // namespace budget
 
-SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing, SharedLanes::Room room)
+SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank, static_cast<int>(world_ranks.size()), sharing.single_copy, waiting_hooks(world_ranks),
-            sharing.ranks, sharing.cores, room) {}
+      world_ranks_(std::move(world_ranks)),
+      sharing_(sharing),
+      group(segment_.bytes(), rank, static_cast<int>(world_ranks_.size()), sharing.single_copy, waiting_hooks(world_ranks_),
+            sharing.ranks, sharing.cores) {}
+
+SharedGroup::SharedGroup(const SharedGroup& blocking)
+    : world_ranks_(blocking.world_ranks_),
+      sharing_(blocking.sharing_),
+      group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
+            SharedLanes::Room::one) {}
+
+void SharedGroup::place(Segment segment, SharedLanes::Extent extent) {
+    budget::give_back(segment_.bytes().size());
+    segment_ = std::move(segment);
+    group.place(segment_.bytes(), extent);
+}
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 
@@ -114,6 +128,14 @@ Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> 
       last_(operation_count()),
       last_planned_(operation_count()) {
     decide_by(rules());
+}
+
+Serving::Serving(const Serving& blocking)
+    : Serving(blocking.comm_, blocking.topology_, blocking.shared_ ? std::make_unique<SharedGroup>(*blocking.shared_) : nullptr, blocking.rank,
+              blocking.sharing_, blocking.oversubscribed_, blocking.single_copy_) {
+    slots = blocking.slots;
+    neighborhood = blocking.neighborhood;
+    of_requests = true;
 }
 
 void Serving::decide_by(std::shared_ptr<const Selector> selector) {

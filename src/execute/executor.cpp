@@ -22,11 +22,16 @@ Executor::Executor(const SharedLanes& lanes, int rank, int size, Waiter::Hooks h
       rank_(rank),
       size_(size),
       mapped_scratch_(mapped_scratch),
-      known_done_(static_cast<std::size_t>(size), 0),
-      pids_(static_cast<std::size_t>(size), 0),
-      seen_bits_(lanes.lanes() * lanes.register_words(), 0) {
-    store(lanes.member(rank).pid_namespace, pid_namespace());
-    store(lanes.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+      pids_(static_cast<std::size_t>(size), 0) {
+    if (lanes.base()) enter();
+}
+
+void Executor::enter() {
+    known_done_.assign(static_cast<std::size_t>(size_), 0);
+    all_done_ = 0;
+    seen_bits_.assign(lanes_.lanes() * lanes_.register_words(), 0);
+    store(lanes_.member(rank_).pid_namespace, pid_namespace());
+    store(lanes_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
 }
 
 void Executor::meet() {

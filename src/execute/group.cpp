@@ -10,6 +10,7 @@ namespace {
 
 std::byte* checked(std::span<std::byte> segment, int size, SharedLanes::Room room) {
     const std::size_t needed = Group::segment_bytes(size, room);
+    if (segment.empty() && room == SharedLanes::Room::one) return nullptr;  // Group::place
     if (segment.size() >= needed) return segment.data();
     throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " + std::to_string(size) +
                                 " ranks, which need " + std::to_string(needed));
@@ -28,6 +29,30 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
 }
 
 Group::~Group() = default;
+
+void Group::place(std::span<std::byte> segment, SharedLanes::Extent extent) {
+    lanes_ = SharedLanes(segment.data(), size_, SharedLanes::Room::one, extent);
+    sequence_ = told_done_ = 0;
+    doing_ = nothing;
+    executor_.enter();
+}
+
+void Group::introduce(const Plan& plan) {
+    if (plan.parts.empty()) return;
+    if (!lanes_.has_all_lines()) {
+        const std::vector<int> peers = lines_of(plan).here;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(lanes_.extent().peers); ++k)
+            lanes_.line_owner(rank_, k) = k < peers.size() ? static_cast<std::uint32_t>(peers[k]) + 1 : 0;
+    }
+    executor_.lockstep.write_down(sequence_, plan.called);
+}
+
+void Group::connect(Plan& plan) {
+    if (plan.parts.empty()) return;
+    executor_.lockstep.compare(sequence_);
+    if (!lanes_.has_all_lines()) lanes_.find_lines(rank_, lines_of(plan));
+    for (Plan::Part& part : plan.parts) fanlight::connect(part.schedule, rank_, lanes_);
+}
 
 std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
 

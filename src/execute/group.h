@@ -46,6 +46,19 @@ public:
     // The bytes of shared memory that a group of this size needs; the same on all members.
     static std::size_t segment_bytes(int size, SharedLanes::Room = SharedLanes::Room::many);
 
+    // A group whose segment is empty makes plans, and gets memory for one of them (Room::one):
+    //   group.place(segment, extent);  // zeroed; as much as the members' plans use at most (extent_of)
+    //   group.introduce(plan);         // then a barrier of the caller's
+    //   group.connect(plan);
+    // For another plan that finds room, when nothing is under way, without the first.  `connect` throws OutOfStep where
+    // the members have plans for different operations.
+    void place(std::span<std::byte> segment, SharedLanes::Extent);
+    void introduce(const Plan&);
+    void connect(Plan&);
+    // What it has room for; without memory for nothing.
+    SharedLanes::Extent extent() const { return lanes_.base() ? lanes_.extent() : SharedLanes::Extent{-1, -1}; }
+    SharedLanes layout(SharedLanes::Extent extent) const { return SharedLanes(nullptr, size_, SharedLanes::Room::one, extent); }
+
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws OutOfStep.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);

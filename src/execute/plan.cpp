@@ -174,7 +174,6 @@ private:
             if (j >= arrives_[step->peer] + lanes_.posts()) return false;
             BoundStep& b = next(BoundKind::post, *step);
             number(b, j);
-            b.channel = lanes_.channel(local_rank_, b.peer);
             return true;
         });
     }
@@ -187,7 +186,6 @@ private:
                                    std::to_string(SharedLanes::offers_per_operation));
         BoundStep& b = next(BoundKind::offer, s);
         number(b, s.offer);
-        b.cell = lanes_.offer_cell(local_rank_, s.offer);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.offer(s.offer);
         b.first_reader = s.first_reader;
@@ -203,9 +201,7 @@ private:
 
     void bit(BoundKind kind, const Step& s) {
         BoundStep& b = next(kind, s);
-        const auto [reader, writer] = kind == BoundKind::set_bit ? std::pair(b.peer, local_rank_) : std::pair(local_rank_, b.peer);
-        b.message = static_cast<std::uint32_t>(writer);
-        b.cell = lanes_.register_word(reader, writer);
+        b.message = static_cast<std::uint32_t>(kind == BoundKind::set_bit ? local_rank_ : b.peer);
     }
 
     void put(const Step& s) {
@@ -215,11 +211,9 @@ private:
         if (j >= lanes_.lanes() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
-        b.cell = lanes_.put_cell(local_rank_, b.peer, j);
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
-        b.channel = lanes_.channel(b.peer, local_rank_);
         if (b.place == Place::direct) long_puts_.push_back(b);
     }
 
@@ -239,17 +233,13 @@ private:
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
                 number(b, j);
-                b.cell = lanes_.put_cell(b.peer, local_rank_, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
-                b.channel = lanes_.channel(local_rank_, b.peer);
                 if (!unposted_.empty()) post_what_has_room();
                 break;
             }
             case StepKind::get: {
-                BoundStep& b = next(BoundKind::get, s);
-                number(b, s.offer);
-                b.cell = lanes_.offer_cell(b.peer, s.offer);
+                number(next(BoundKind::get, s), s.offer);
                 break;
             }
             case StepKind::combine:
@@ -369,6 +359,51 @@ Schedule in_pieces(const Schedule& schedule, int rank, const BindOptions& option
 
 }  // namespace
 
+void connect(BoundSchedule& bound, int rank, const SharedLanes& lanes) {
+    for (BoundStep& s : bound.steps) {
+        switch (s.kind) {
+            case BoundKind::put:
+                s.cell = lanes.put_cell(rank, s.peer, s.message);
+                [[fallthrough]];
+            case BoundKind::settle: s.channel = lanes.channel(s.peer, rank); break;
+            case BoundKind::arrive:
+                s.cell = lanes.put_cell(s.peer, rank, s.message);
+                [[fallthrough]];
+            case BoundKind::post: s.channel = lanes.channel(rank, s.peer); break;
+            case BoundKind::offer: s.cell = lanes.offer_cell(rank, static_cast<int>(s.message)); break;
+            case BoundKind::get: s.cell = lanes.offer_cell(s.peer, static_cast<int>(s.message)); break;
+            case BoundKind::set_bit: s.cell = lanes.register_word(s.peer, rank); break;
+            case BoundKind::await_bit: s.cell = lanes.register_word(rank, s.peer); break;
+            default: break;
+        }
+    }
+}
+
+SharedLanes::Lines lines_of(const Plan& plan) {
+    SharedLanes::Lines lines;
+    for (const Plan::Part& part : plan.parts)
+        for (const BoundStep& s : part.schedule.steps) {
+            const bool told = s.acknowledged || s.place == Place::direct;  // in the writer's part
+            if (s.kind == BoundKind::arrive || (s.kind == BoundKind::put && told)) lines.here.push_back(s.peer);
+            if (s.kind == BoundKind::put || (s.kind == BoundKind::arrive && told)) lines.there.push_back(s.peer);
+        }
+    for (std::vector<int>* peers : {&lines.here, &lines.there}) {
+        std::ranges::sort(*peers);
+        peers->erase(std::unique(peers->begin(), peers->end()), peers->end());
+    }
+    return lines;
+}
+
+SharedLanes::Extent extent_of(const Plan& plan) {
+    // Of lengths that travel first all may follow.
+    if (plan.parts.empty() || plan.lengths) return {};
+    SharedLanes::Extent extent{static_cast<int>(lines_of(plan).here.size()), 0};
+    for (const Plan::Part& part : plan.parts)
+        for (const BoundStep& s : part.schedule.steps)
+            if (s.kind == BoundKind::offer) extent.offers = std::max(extent.offers, static_cast<int>(s.message) + 1);
+    return extent;
+}
+
 void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
           const BindOptions& options, BoundSchedule& bound, const Exchange* exchange) {
     if (options.piece) {
@@ -382,6 +417,7 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
     }
     bound.element = element;
+    connect(bound, options.reach.local(rank), lanes);
     gather_flags(bound);
     find_told(bound);
 }

@@ -99,6 +99,9 @@ Needs needs_of(const Schedule&, int rank, const SharedLanes&, const BindOptions&
 void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedLanes&, const BindOptions&,
           BoundSchedule& bound, const Exchange* exchange = nullptr);
 
+// Where its cells and channels are: of this member of the group.
+void connect(BoundSchedule&, int rank, const SharedLanes&);
+
 // A plan belongs to the group that made it (Planner::plan) and must not outlive it.
 class Plan {
 public:
@@ -136,6 +139,10 @@ public:
     };
     std::unique_ptr<Lengths> lengths;
 };
+
+// Which lines this member writes or reads, and all that it uses of its part.
+SharedLanes::Lines lines_of(const Plan&);
+SharedLanes::Extent extent_of(const Plan&);
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);

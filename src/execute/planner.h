@@ -66,7 +66,7 @@ protected:
     const bool single_copy_;
     bool oversubscribed_ = false;
     const std::span<std::byte> mapped_scratch_;
-    const SharedLanes lanes_;
+    SharedLanes lanes_;
     std::shared_ptr<RemoteTransport> remote_;
 
 private:
