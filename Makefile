@@ -3,13 +3,14 @@
 # make build   the libraries, the tests, the command .venv/fanlight/bin/fanlight
 # make setup   what these need: system packages (as root) and virtual environments in .venv
 # make wheel   the wheel for PyPI, in build/wheels
+# make docs    the documentation as a site, in build/site
 # make clean   removes what was built; make distclean: .venv as well
 #
 # Everything goes to build/ and .venv/.  PYTHON=python3.11 chooses another Python.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test build setup wheel clean distclean system
+.PHONY: demo test build setup wheel docs clean distclean system
 .DEFAULT_GOAL := build
 
 PYTHON ?= python3
@@ -36,7 +37,7 @@ test: build
 
 # --- setup --------------------------------------------------------------------------------
 
-setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/debian/.ready $(venv)/slurm/.ready
+setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/docs/.ready $(venv)/debian/.ready $(venv)/slurm/.ready
 
 $(venv)/.system: .ci/system_packages
 	@.ci/system_packages $(PYTHON)
@@ -85,6 +86,10 @@ build/exchange_timer.so: apps/spikes/exchange_timer.c
 wheel: build
 	$(say) "A wheel for PyPI, in build/wheels"
 	@packaging/wheel
+
+docs: $(venv)/docs/.ready
+	$(say) "The documentation, in build/site"
+	@NO_MKDOCS_2_WARNING=1 $(venv)/docs/bin/mkdocs build --strict --quiet
 
 clean:
 	rm -rf build $(tools)/.built

@@ -37,6 +37,7 @@ typedef struct Options {
     int root;
     bool loop, sync;
     bool native_only, bind;
+    bool alloc_mem; // buffers of MPI_Alloc_mem's
     bool results, limits, passthrough, exchange;
     const char *output;
 } Options;
@@ -50,6 +51,7 @@ static const char usage[] =
     "  -b, --blocks=N            blocks per side (default 30)\n"
     "  -r, --root=RANK           root of rooted operations (default 0)\n"
     "  -M, --memory=BYTES        buffers of a rank; larger problems are left out (default 64M)\n"
+    "  -a, --buffers=KIND        malloc (the default) or alloc_mem: of MPI_Alloc_mem\n"
     "  -B, --bind                each rank to a core of its own, if there are enough\n"
     "  -n, --native-only         only the MPI library's side\n"
     "  -l, --limits              only the physical limits between ranks 0 and 1\n"
@@ -115,13 +117,14 @@ static bool parse_options(int argc, char **argv, Options *o)
         {"seconds", 1, 0, 't'},    {"blocks", 1, 0, 'b'},      {"root", 1, 0, 'r'},
         {"memory", 1, 0, 'M'},     {"native-only", 0, 0, 'n'}, {"limits", 0, 0, 'l'},
         {"with-limits", 0, 0, 'L'}, {"passthrough", 0, 0, 'p'}, {"output", 1, 0, 'f'},
-        {"exchange", 0, 0, 'x'},   {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},       {0, 0, 0, 0}};
+        {"exchange", 0, 0, 'x'},   {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},
+        {"buffers", 1, 0, 'a'},    {0, 0, 0, 0}};
     char default_operations[] = "default", default_sizes[] = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M";
     *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
                    .results = true};
     parse_operations(default_operations, o);
     parse_sizes(default_sizes, o);
-    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:BnlLpxf:h", names, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:a:BnlLpxf:h", names, NULL)) != -1;) {
         bool good = true;
         switch (c) {
         case 'o': good = parse_operations(optarg, o); break;
@@ -135,6 +138,10 @@ static bool parse_options(int argc, char **argv, Options *o)
         case 'b': o->blocks = atoi(optarg); good = o->blocks > 0 && o->blocks <= MAX_BLOCKS; break;
         case 'r': o->root = atoi(optarg); good = o->root >= 0; break;
         case 'M': good = parse_bytes(optarg, &o->memory); break;
+        case 'a':
+            o->alloc_mem = strcmp(optarg, "alloc_mem") == 0;
+            good = o->alloc_mem || strcmp(optarg, "malloc") == 0;
+            break;
         case 'B': o->bind = true; break;
         case 'n': o->native_only = true; break;
         case 'l': o->limits = true; o->results = false; break;
@@ -403,6 +410,14 @@ static void measure_operation(Bench *bench, const Operation *operation)
     }
 }
 
+static void *buffer(const Options *o, size_t bytes)
+{
+    void *memory = NULL;
+    if (o->alloc_mem ? MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory) != MPI_SUCCESS : posix_memalign(&memory, 4096, bytes) != 0)
+        return NULL;
+    return memory;
+}
+
 // The receive buffer also holds the guard.
 static void allocate_buffers(Bench *bench)
 {
@@ -418,8 +433,7 @@ static void allocate_buffers(Bench *bench)
             send = s > send ? s : send;
             receive = r > receive ? r : receive;
         }
-    if (posix_memalign(&bench->call.send, 4096, send) != 0 ||
-        posix_memalign(&bench->call.receive, 4096, receive + BENCH_GUARD) != 0) {
+    if (!(bench->call.send = buffer(o, send)) || !(bench->call.receive = buffer(o, receive + BENCH_GUARD))) {
         fprintf(stderr, "fanlight-bench: no memory for the buffers\n");
         PMPI_Abort(MPI_COMM_WORLD, 2);
     }

@@ -1,14 +1,16 @@
 # What is installed, and where:
 #   lib/fanlight/libfanlight-<abi>.so   the preloads, and the collectives' own API
 #   lib/fanlight/libdart-fanlight-<abi>.so   global memory and the DART interface
+#   lib/fanlight/libfanlight-heap.so    the shared heap
 #   include/fanlight                    the interfaces for C, C++ and Fortran
 #   lib/cmake/fanlight, lib/pkgconfig
+#   share/modulefiles                   for Lmod
 # In a Python wheel (scikit-build-core sets SKBUILD) these libraries, the interfaces and the benchmark's
 # sources, beside the module.  Wheels have no links: there each library is one file, libfanlight-<abi>.so.0.
 include(CMakePackageConfigHelpers)
 
 set(preloads)
-foreach(room IN ITEMS preload global)
+foreach(room IN ITEMS preload global heap)
   get_property(targets DIRECTORY src/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
@@ -60,3 +62,14 @@ endforeach()
 if(pkg_config_files)
   install(FILES ${pkg_config_files} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${component})
 endif()
+
+configure_file(packaging/modulefiles/fanlight.lua.in ${PROJECT_BINARY_DIR}/fanlight.lua @ONLY)
+configure_file(packaging/modulefiles/fanlight-preload.lua.in ${PROJECT_BINARY_DIR}/fanlight-preload.lua @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/fanlight.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/fanlight
+        RENAME ${PROJECT_VERSION}.lua COMPONENT ${component})
+foreach(abi IN ITEMS mpich openmpi abi)
+  if(TARGET fanlight-${abi})
+    install(FILES ${PROJECT_BINARY_DIR}/fanlight-preload.lua DESTINATION ${CMAKE_INSTALL_DATADIR}/modulefiles/fanlight-preload
+            RENAME ${abi}.lua COMPONENT ${component})
+  endif()
+endforeach()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import json
 import os
 import statistics
 import subprocess
@@ -19,7 +18,7 @@ from types import SimpleNamespace
 
 from rich.console import Console
 
-from fanlight import launch, mpis
+from fanlight import launch, mpis, records
 from fanlight.bench import provenance
 from fanlight.cli import machine_cores
 from fanlight.errors import FanlightError
@@ -103,7 +102,7 @@ def main():
         record = {"format": 1, "provenance": provenance([contender], machine_cores()),
                   "options": {"cells": args.cells, "steps": args.steps, "ranks": args.ranks}, "unit": "us",
                   "lines_changed": lines, "summary": summary, "runs": runs}
-        args.output.write_text(json.dumps(record, indent=1) + "\n")
+        records.write(record, args.output)
     if args.show:
         output = run(args.program, min(2, max(args.ranks)), ["--exchange", "fanlight", "--grid", "32", "64", "24", "--steps", "600",
                                                  "--show", "--png", args.show])

@@ -20,6 +20,8 @@
 #include <mpi.h>
 #endif
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -61,6 +63,12 @@ FANLIGHT_API int fanlight_get_algorithm(MPI_Comm comm, const char *operation, MP
 // MPI_Finalize rank 0 writes the report to this file (JSON), "-" for a table on standard error.
 // As FANLIGHT_REPORT, which names the file where it is set.
 FANLIGHT_API int fanlight_report(const char *file);
+
+// Local.  Memory that the other ranks of the node can load from: long messages in it are copied once,
+// without a system call, and reduced where they lie.  So is that of MPI_Alloc_mem, where this
+// library is preloaded or linked.  Null: there is none left.  fanlight_free_mem takes null as well.
+FANLIGHT_API void *fanlight_alloc_mem(size_t bytes);
+FANLIGHT_API void fanlight_free_mem(void *block);
 
 // Collective over MPI_COMM_WORLD, while no other thread is in a collective: writes what was counted
 // so far.  The first rank that names a file writes it; the others may pass null.  Where nothing is

@@ -127,7 +127,7 @@ DART_EXPORT dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t *domain,
 DART_EXPORT dart_ret_t dart_domain_move_subdomain(dart_domain_locality_t *domain,
                                                   dart_domain_locality_t *new_parent, int relative_index) DART_NOTHROW;
 /* The domain num_parts times, each time with a part of what is at the scope; `split` is an array of so
- * many, which need not have been initialised. */
+ * many, which need not have been initialized. */
 DART_EXPORT dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain, dart_locality_scope_t scope,
                                                int num_parts, dart_domain_locality_t *split) DART_NOTHROW;
 /* Arrays, and strings, for free(); the domains are the tree's. */

@@ -8,9 +8,9 @@
 ! Compile it with the program's compiler, as .mod files need, and link
 ! libfanlight-<abi>.so before the MPI library.
 module fanlight
-    use, intrinsic :: iso_c_binding, only: c_int, c_char, c_long_long, c_null_char
+    use, intrinsic :: iso_c_binding, only: c_int, c_char, c_long_long, c_null_char, c_ptr, c_size_t
     implicit none
-    private :: c_int, c_char, c_long_long, c_null_char
+    private :: c_int, c_char, c_long_long, c_null_char, c_ptr, c_size_t
 
     integer(c_int), bind(C, name='fanlight_fortran_in_place'), target :: FANLIGHT_IN_PLACE
 
@@ -21,6 +21,15 @@ module fanlight
             integer(c_int), value :: comm
             integer(c_int), optional, intent(out) :: ierror
         end subroutine fanlight_prepare
+        ! Local: memory that the other ranks of the node can load from, for c_f_pointer.
+        type(c_ptr) function fanlight_alloc_mem(bytes) bind(C, name='fanlight_alloc_mem')
+            import :: c_ptr, c_size_t
+            integer(c_size_t), value :: bytes
+        end function fanlight_alloc_mem
+        subroutine fanlight_free_mem(block) bind(C, name='fanlight_free_mem')
+            import :: c_ptr
+            type(c_ptr), value :: block
+        end subroutine fanlight_free_mem
         ! What fanlight_set_algorithm and fanlight_get_algorithm call.
         subroutine fanlight_set_algorithm_of(comm, algorithms, ierror) bind(C, name='fanlight_set_algorithm_f')
             import :: c_int, c_char

@@ -29,6 +29,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -67,9 +68,27 @@ inline void demand(bool holds, const char* otherwise) {
 
 }  // namespace detail
 
+// Memory that the other ranks of the node can load from: std::vector<double, fanlight::Allocator<double>>.
+template <class T>
+struct Allocator {
+    using value_type = T;
+    Allocator() = default;
+    template <class U>
+    Allocator(const Allocator<U>&) noexcept {}
+    T* allocate(std::size_t count) {
+        static_assert(alignof(T) <= 64);
+        if (count <= static_cast<std::size_t>(-1) / sizeof(T))
+            if (void* const block = fanlight_alloc_mem(count * sizeof(T))) return static_cast<T*>(block);
+        throw std::bad_alloc();
+    }
+    void deallocate(T* block, std::size_t) noexcept { fanlight_free_mem(block); }
+    template <class U>
+    bool operator==(const Allocator<U>&) const noexcept { return true; }
+};
+
 // --- elements and buffers --------------------------------------------------------------------
 
-// The datatype of T.  A program specialises it for structures of its own:
+// The datatype of T.  A program specializes it for structures of its own:
 //   template <> struct fanlight::Datatype<Particle> { static MPI_Datatype get() { return particle; } };
 template <class T>
 struct Datatype {};

@@ -30,7 +30,7 @@ extern "C" {
 
 typedef enum fanlight_code {
     FANLIGHT_OK = 0,
-    FANLIGHT_ERR_STATE,     // not initialised, or something still in use
+    FANLIGHT_ERR_STATE,     // not initialized, or something still in use
     FANLIGHT_ERR_ARGUMENT,  // a null pointer, a wrong size, an operator that is none
     FANLIGHT_ERR_TEAM,      // no such team, or this unit is not in it
     FANLIGHT_ERR_UNIT,      // no such unit in the team
@@ -46,8 +46,8 @@ FANLIGHT_API const char *fanlight_message(void);
 
 // ---- start and end ------------------------------------------------------------------------
 
-// Collective over MPI_COMM_WORLD.  Initialises MPI, with MPI_THREAD_MULTIPLE, where the program
-// has not; fanlight_exit then finalises it.  May be called several times, as often as exit.
+// Collective over MPI_COMM_WORLD.  Initializes MPI, with MPI_THREAD_MULTIPLE, where the program
+// has not; fanlight_exit then finalizes it.  May be called several times, as often as exit.
 FANLIGHT_API fanlight_code fanlight_init(void);
 FANLIGHT_API fanlight_code fanlight_exit(void);
 FANLIGHT_API int fanlight_initialized(void);
@@ -64,7 +64,7 @@ FANLIGHT_API fanlight_code fanlight_team_unit(fanlight_team team, int *unit);
 // that are not named get FANLIGHT_TEAM_NULL.
 FANLIGHT_API fanlight_code fanlight_team_create(fanlight_team parent, const int *units, int count,
                                                 fanlight_team *team);
-// Collective: units of one colour make a team, by rising key; a colour below zero joins none.
+// Collective: units of one color make a team, by rising key; a color below zero joins none.
 FANLIGHT_API fanlight_code fanlight_team_split(fanlight_team parent, int color, int key,
                                                fanlight_team *team);
 // Collective; everything that was allocated on the team must have been freed.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import __version__, bench_plot
+from . import __version__, bench_plot, records
 from .bench_limits import SYNCHRONISING, Limits
 from .errors import FanlightError
 from .papers import PAPERS
@@ -54,25 +54,25 @@ def bench(
                                  "latter where there are more ranks than cores."),
     hosts: str = typer.Option("", "--hosts", metavar="N | A+B+C", help="On so many hosts, or with so many ranks on each: "
                               "namespaces of this machine (tests/cluster), which need root and a clone of Fanlight."),
-    rate: str = typer.Option("", "--rate", metavar="RATE", help="What each host's link bears, as tc writes it: 1gbit."),
+    rate: str = typer.Option("", "--rate", metavar="RATE", help="Bandwidth of each host's link, as tc writes it: 1gbit."),
     output: Optional[Path] = typer.Option(None, "--output", help="Write everything as JSON."),
     plot: Optional[Path] = typer.Option(None, "--plot", help="Draw the times and the ratios."),
     paper: str = typer.Option("", "--paper", metavar="PAPER",
                               help="A paper's own comparison beside what the paper reports: " + ", ".join(PAPERS) +
                               "; its operations, numbers of ranks, sizes and mode, unless others are named."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
-    passthrough: bool = typer.Option(False, "--passthrough", help="Only what the preload costs on a call that it passes on."),
+    passthrough: bool = typer.Option(False, "--passthrough", help="Only the cost of the preload for a call that it passes on."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
                                     "default: of 8 bytes."),
-    progress: bool = typer.Option(False, "--progress", help="Only how soon the MPI library's one-sided operations and long "
-                                  "messages move on while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
-    overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce computation hides that "
-                                 "calls MPI_Test every 50 us; default: of 1 MiB."),
+    progress: bool = typer.Option(False, "--progress", help="Only how quickly the MPI library's one-sided operations and long "
+                                  "messages progress while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
+    overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce hides behind a computation "
+                                 "that calls MPI_Test every 50 us; default: of 1 MiB."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check", help="Without the preload: all ratios must be 1."),
     bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
     programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER",
-                                            help="Where the fanlight-bench-<mpi> lie; default: the build folder; "
+                                            help="Where the fanlight-bench-<mpi> are; default: the build folder; "
                                                  "a missing one is compiled."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
                                            help="One argument for mpiexec; may be repeated."),
@@ -95,8 +95,8 @@ def bench(
         _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
     _check(re.fullmatch(r"|[1-9]\d*(\+[1-9]\d*)*", hosts), f"--hosts {hosts}: no number of hosts", "For instance 2, or 1+2+3.")
     each = [int(n) for n in hosts.split("+")] if "+" in hosts else []
-    _check(not (each and ranks), "--hosts says how many ranks there are", "Leave -n out.")
-    _check(hosts or not rate, "--rate is of the links between --hosts", "Say how many hosts.")
+    _check(not (each and ranks), "--hosts gives the number of ranks", "Leave -n out.")
+    _check(hosts or not rate, "--rate is of the links between --hosts", "Add --hosts.")
     numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
@@ -219,7 +219,7 @@ class Plan:
                 self.problems.append(f"{where}: WRONG RESULT of {line['side']}, {line['size']} bytes: "
                                      f"{line['words']} words")
             elif line["type"] == "run" and line["preloaded"] != self.preload:
-                self.problems.append(f"{where}: " + ("the preload did not take effect" if self.preload else
+                self.problems.append(f"{where}: " + ("the preload was not active" if self.preload else
                                                      "Fanlight is preloaded although it should not be"))
 
 
@@ -330,7 +330,7 @@ def _write(record: dict, plan: Plan, path: Path):
     if record.get("results"):
         record["summary"] = bench_table.summary(plan.rows(record), plan.order(), plan.shipped())
     record["problems"] = plan.problems
-    path.write_text(json.dumps(record, indent=1) + "\n")
+    records.write(record, path)
     messages.print(f"written: {path}", markup=False, highlight=False)
 
 
@@ -348,6 +348,7 @@ def provenance(contenders, cores: int) -> dict:
         "system": platform.platform(),
         "fanlight": __version__,
         "commit": _commit(),
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
         "environment": {k: v for k, v in os.environ.items()
                         if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import statistics
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from . import _core, bench_run
+from . import _core, bench_run, records
 from .bench import Plan, _measure_all, _note_versions, provenance
 from .bench_table import _ratio, _time, geometric_mean, warn_of_others
 from .errors import FanlightError
@@ -300,7 +299,7 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
     show(console, record, paper, labels)
     warn_of_others(messages, record["results"], cores)
     if output is not None:
-        output.write_text(json.dumps(record, indent=1) + "\n")
+        records.write(record, output)
         messages.print(f"written: {output}", markup=False, highlight=False)
     if plot is not None and record["times"]:
         from . import bench_papers_plot

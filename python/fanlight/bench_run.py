@@ -100,7 +100,7 @@ def _sources() -> Path:
         if (folder / SOURCES[COLLECTIVES][0]).exists():
             return folder
     raise FanlightError("the sources of the benchmark program are missing",
-                        "Build fanlight-bench-<mpi> with CMake and say --programs FOLDER.")
+                        "Build fanlight-bench-<mpi> with CMake and give --programs FOLDER.")
 
 
 def _header_folder(prefix: Path) -> Path | None:
@@ -136,7 +136,7 @@ def _compile(mpi: Mpi, name: str) -> Path:
     if said.returncode != 0:
         unfinished.unlink(missing_ok=True)
         raise FanlightError(f"the benchmark program does not compile for {mpi.name}:\n{said.stderr[-2000:]}",
-                            "The compiler's message above says why.")
+                            "The compiler's message above gives the reason.")
     unfinished.chmod(0o755)
     unfinished.replace(program)
     return program
@@ -175,7 +175,7 @@ def find_contenders(wanted: list[str], programs: Path | None = None, name: str =
         if mpi is None or mpi.kind != kind:
             if wanted:
                 raise FanlightError(f"no {mpis.NAMES[kind]} found",
-                                    f"Put its mpiexec on the PATH, or say --mpi {kind}=PREFIX.")
+                                    f"Put its mpiexec on the PATH, or give --mpi {kind}=PREFIX.")
             continue
         if mpi.launcher is None:
             raise FanlightError(f"no mpiexec found that belongs to {mpi.library}",
@@ -188,7 +188,7 @@ def find_contenders(wanted: list[str], programs: Path | None = None, name: str =
             continue  # a run-time alone, without headers
         contenders.append(Contender(kind, mpi.name, mpi, program))
     if not contenders:
-        raise FanlightError("no MPI found", "Put an mpiexec on the PATH, or say --mpi mpich=PREFIX.")
+        raise FanlightError("no MPI found", "Put an mpiexec on the PATH, or give --mpi mpich=PREFIX.")
     return contenders
 
 

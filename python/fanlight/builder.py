@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from math import gcd
 from operator import index
-from typing import Callable, List, NamedTuple, Sequence, Union
+from typing import TYPE_CHECKING, Callable, Iterable, List, NamedTuple, Sequence, Union
 
 from . import _core
+
+if TYPE_CHECKING:
+    from .own_algorithms import OwnAlgorithm
 
 
 class Length:
@@ -22,7 +25,8 @@ class Length:
         self.terms = {atom: n for atom, n in terms.items() if n}
 
     @staticmethod
-    def of(value) -> Length:
+    def of(value: Bytes) -> Length:
+        """A Length as it is, or one of so many bytes.  TypeError for what is no whole number."""
         return value if isinstance(value, Length) else Length({"": index(value)})
 
     def __add__(self, other):
@@ -69,7 +73,8 @@ class Length:
         return Length({f"l({self})": 1})
 
 
-def greatest(lengths) -> Length:
+def greatest(lengths: Iterable[Length]) -> Length:
+    """The greatest of them, whatever they will be."""
     texts = sorted({str(n) for n in lengths} - {"0"})
     if len(texts) < 2:
         return next((n for n in lengths if str(n) != "0"), Length({}))
@@ -111,6 +116,7 @@ class Problem:
         return (rank - self.root) % self.size
 
     def absolute(self, relative: int) -> int:
+        """The rank that is so seen from the root."""
         return (relative + self.root) % self.size
 
     def block(self, rank: int) -> Block:
@@ -147,6 +153,7 @@ class _Step(NamedTuple):
     order: str = ""
 
 
+Bytes = Union[int, Length]
 Places = Union[Address, Callable[[int], Address]]
 
 
@@ -163,15 +170,15 @@ class Schedule:
 
     # --- steps ---
 
-    def put(self, peer: int, source: Address, target: Address, bytes):
+    def put(self, peer: int, source: Address, target: Address, bytes: Bytes) -> None:
         """Write `bytes` from a place here to one at the peer, which awaits it with `arrive`."""
         self._add(_Step("put", self._peer(peer), source=source, target=target, bytes=Length.of(bytes)))
 
-    def arrive(self, peer: int, target: Address, bytes, order: str = ""):
+    def arrive(self, peer: int, target: Address, bytes: Bytes, order: str = "") -> None:
         """The peer's put is here; with an order it is combined into the target: "before" what is there, or "after"."""
         self._add(_Step("arrive", self._peer(peer), target=target, bytes=Length.of(bytes), order=self._order(order)))
 
-    def offer(self, source: Address, bytes, readers: Union[int, Sequence[int]]) -> int:
+    def offer(self, source: Address, bytes: Bytes, readers: Union[int, Sequence[int]]) -> int:
         """These ranks may read it from now on; returns the number by which they name it: 0, 1, ..."""
         readers = tuple(self._peer(r) for r in ([readers] if isinstance(readers, int) else readers))
         if not readers:
@@ -180,22 +187,24 @@ class Schedule:
         self.offers += 1
         return self.offers - 1
 
-    def get(self, peer: int, offer: int, source: Address, target: Address, bytes, order: str = ""):
+    def get(self, peer: int, offer: int, source: Address, target: Address, bytes: Bytes, order: str = "") -> None:
         """Wait for the peer's offer, then read from that place at the peer."""
         self._add(_Step("get", self._peer(peer), index(offer), source, target, Length.of(bytes), order=self._order(order)))
 
-    def copy(self, source: Address, target: Address, bytes):
+    def copy(self, source: Address, target: Address, bytes: Bytes) -> None:
+        """From one place here to another."""
         self._add(_Step("copy", source=source, target=target, bytes=Length.of(bytes)))
 
-    def combine(self, source: Address, target: Address, bytes, order: str):
+    def combine(self, source: Address, target: Address, bytes: Bytes, order: str) -> None:
+        """With the operator, into what is at the target: "before" it, or "after"."""
         self._add(_Step("combine", source=source, target=target, bytes=Length.of(bytes), order=self._order(order or "none")))
 
-    def next_round(self):
+    def next_round(self) -> None:
         """Ends the round; an empty one is not counted."""
         if self.rounds[-1]:
             self.rounds.append([])
 
-    def reserve(self, bytes) -> Address:
+    def reserve(self, bytes: Bytes) -> Address:
         """Scratch of its own, at the start of a cache line."""
         at = Address("tmp", self.reserved)
         self.reserved = self.reserved + Length.of(bytes).lines()
@@ -203,8 +212,8 @@ class Schedule:
 
     # --- collectives among some of the ranks ---
 
-    def run(self, algorithm, groups: Sequence[Sequence[int]], bytes=None, *, roots: Sequence[int] | None = None,
-            input: Places | None = None, output: Places | None = None):
+    def run(self, algorithm: OwnAlgorithm, groups: Sequence[Sequence[int]], bytes: Bytes | None = None, *, roots: Sequence[int] | None = None,
+            input: Places | None = None, output: Places | None = None) -> None:
         """A collective in each of several groups of ranks at the same time, as a part of this one.
 
         All ranks call it alike; a rank is in one group at most.  bytes: the Length of the part's vector or block

@@ -51,20 +51,22 @@ def run(
     arguments: Optional[List[str]] = typer.Argument(None, metavar="[ARGUMENTS]..."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1,
                                         help="Ranks; default: the Slurm allocation's tasks, else the usable cores."),
-    report: bool = typer.Option(False, "--report", help="At the end print what was called, and who served it."),
+    report: bool = typer.Option(False, "--report", help="At the end print what was called, who served it, and who waited."),
     report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report there, as JSON."),
     trace: Optional[Path] = typer.Option(None, "--trace", help="Write each call and each wait there, for ui.perfetto.dev."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     algorithm: List[str] = typer.Option([], "--algorithm", metavar="OPERATION:NAME",
                                         help="Force an algorithm (as FANLIGHT_ALGORITHM); may be repeated."),
-    launcher: str = typer.Option("auto", "--launcher", help="auto (srun inside of a Slurm allocation, else the MPI's mpiexec), "
+    launcher: str = typer.Option("auto", "--launcher", help="auto (srun inside a Slurm allocation, else the MPI's mpiexec), "
                                                             "srun, mpiexec, or a path."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
                                            help="One argument for the launcher; may be repeated (--launcher-arg=-v)."),
+    shared_heap: bool = typer.Option(False, "--shared-heap", help="Long blocks of malloc lie where the node's other ranks load from "
+                                                                  "them directly (FANLIGHT_HEAP=shared does the same)."),
     plain: bool = typer.Option(False, "--plain", help="Without Fanlight: the same MPI and launcher alone."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ):
-    """Start an MPI program with Fanlight's collectives in place of its MPI library's."""
+    """Start an MPI program with Fanlight's collectives instead of its MPI library's."""
     from . import launch, libraries, mpis, reports
 
     if mpi not in ("auto", *mpis.NAMES):
@@ -93,6 +95,11 @@ def run(
             settings["FANLIGHT_REPORT"] = str(written.absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
+    if shared_heap and plain:
+        raise FanlightError("--plain runs without Fanlight, and so without its shared heap", "Leave one of them out.")
+    if not plain and (shared_heap or os.environ.get("FANLIGHT_HEAP") == "shared"):
+        preloads.insert(0, libraries.shared_heap())
+        settings["FANLIGHT_HEAP"] = "shared"
     if launch.is_a_rank() and not show:
         if ranks or report or launcher != "auto":
             raise FanlightError("a launcher has started this process already, so that -n, --report and --launcher have no meaning",
@@ -124,9 +131,9 @@ def run(
 
 @app.command()
 def report(
-    file: Path = typer.Argument(..., help="What fanlight run --report-file or --trace has written."),
+    file: Path = typer.Argument(..., help="A file from fanlight run --report-file or --trace."),
     output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it there: .png (needs matplotlib) or .html."),
-    rules: Optional[Path] = typer.Option(None, "--rules", help="Write what the guard found (FANLIGHT_GUARD=record) as rules for the next run."),
+    rules: Optional[Path] = typer.Option(None, "--rules", help="Write the guard's findings (FANLIGHT_GUARD=record) as rules for the next run."),
 ):
     """Show the report or the trace of a run: time by operation and size, and waits by rank."""
     from . import report_plot, reports
@@ -146,12 +153,12 @@ def report(
 
 @app.command()
 def doctor(
-    program: Optional[str] = typer.Argument(None, help="The program that is to run; default: the MPI on the PATH alone."),
+    program: Optional[str] = typer.Argument(None, help="The program to run; default: only the MPI on the PATH."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="On this node."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     launcher: str = typer.Option("auto", "--launcher", help="As for fanlight run."),
 ):
-    """What stands between a program and Fanlight here, and what to do about it."""
+    """Find out what prevents Fanlight from serving a program here, and what to do about it."""
     from . import doctor as doctors, mpis
 
     if doctors.show(doctors.examine(program and mpis.find_program(program), ranks, mpi, launcher), console):
@@ -162,7 +169,7 @@ def doctor(
 
 @app.command()
 def info():
-    """The MPIs found, what this node allows, and all settings."""
+    """Show the MPIs found, what this node allows, and all settings."""
     from . import information
 
     information.show(console)
@@ -186,7 +193,7 @@ def restrictions(a) -> str:
 
 @app.command("list")
 def list_algorithms(operation: Optional[str] = typer.Argument(None, help="Only this operation.")):
-    """The algorithms, by operation."""
+    """List the algorithms, by operation."""
     from .tables import table
 
     operation = check_operation(operation)
@@ -238,7 +245,7 @@ def named(operation: str, algorithm: str):
     try:
         return core().parse_choice(operation, algorithm)
     except ValueError as e:
-        raise FanlightError(str(e), "`fanlight list` says more.") from e
+        raise FanlightError(str(e), "`fanlight list` shows them.") from e
 
 
 def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str, topology: str):
@@ -293,7 +300,7 @@ def count(
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
     topology: str = TOPOLOGY,
 ):
-    """Count messages, bytes and rounds, and what the cost model says."""
+    """Count messages, bytes and rounds, and estimate the cost by the model."""
     from . import counts
 
     operation = check_operation(operation)
@@ -307,14 +314,14 @@ def explain(
     operation: str,
     size: str = typer.Argument("8", metavar="BYTES", help="Length of the vector or of a block: 8, 64K, 4M."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Default: the usable cores."),
-    mpi: str = typer.Option("mpich", "--mpi", help="Which MPI would serve it otherwise."),
+    mpi: str = typer.Option("mpich", "--mpi", help="Which MPI the program uses."),
     nodes: int = typer.Option(1, "--nodes", min=1, help="On how many nodes they are."),
     single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
-    machine: str = typer.Option("", "--machine", help="What the model says of it on this machine; default: of `this`, if bench --limits "
+    machine: str = typer.Option("", "--machine", help="Add the model's estimate for this machine; default: for `this`, if bench --limits "
                                                       "has written it."),
 ):
-    """Which algorithm is chosen here, which rule says so, and what the model says."""
+    """Show which algorithm is chosen here, by which rule, and what the model expects."""
     from .tables import table
     from .units import format_bytes, parse_bytes
 
@@ -344,7 +351,7 @@ def explain(
         t.add_row("measured", said)
     if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:
         t.add_row("guard", "compares it with the MPI library's own while the program runs"
-                  + ("" if guard == "on" else f" (FANLIGHT_GUARD={guard}: for the report alone)"))
+                  + ("" if guard == "on" else f" (FANLIGHT_GUARD={guard}: only for the report)"))
     if c["algorithm"] != "native":
         a = core().algorithm(operation, c["algorithm"])
         t.add_row("its idea", a.description + (f" [{a.paper}]" if a.paper else ""))
@@ -356,7 +363,7 @@ def explain(
 
 @app.command()
 def rules():
-    """The built-in rules of the selection."""
+    """Print the built-in selection rules."""
     print(core().built_in_rules(), end="")
 
 

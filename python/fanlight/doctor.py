@@ -84,12 +84,34 @@ def of_launcher(mpi: mpis.Mpi, wanted: str):
                                         "not find each other", f"Start the program by `fanlight run`, or by {launcher.path}.")
 
 
+def of_shared_heap(preloaded: list[str], loaded: dict[str, Path | None]):
+    """Whether long blocks of malloc can lie where other ranks load from them, where that is wanted."""
+    if os.environ.get("FANLIGHT_HEAP") != "shared" and not any(file_name(p).startswith(libraries.HEAP) for p in preloaded):
+        return
+    try:
+        heap = libraries.shared_heap()
+    except FanlightError as e:
+        yield Finding(PROBLEM, "shared heap", e.problem, e.advice)
+        return
+    libraries_here = [Path(p) for p in preloaded if "/" in p] + [p for p in loaded.values() if p]
+    others = [p for p in libraries_here if not file_name(p).startswith((libraries.HEAP, "libc.so", "ld-linux")) and p.exists() and elf.exports(p, "malloc", "free")]
+    if others:
+        yield Finding(PROBLEM, "shared heap", f"{others[0]} brings a malloc of its own, which has its blocks to itself: the shared heap stays out",
+                      "Run the program without that, or without FANLIGHT_HEAP=shared.")
+    else:
+        yield Finding(FINE, "shared heap", str(heap))
+
+
 def is_ours(file) -> str | None:
     return next((abi for abi, name in libraries.FILES.items() if file_name(file).startswith(name)), None)
 
 
+def preloaded() -> list[str]:
+    return os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+
+
 def of_preloaded(mpi: mpis.Mpi | None):
-    for word in os.environ.get("LD_PRELOAD", "").replace(":", " ").split():
+    for word in preloaded():
         abi = is_ours(word)
         if "/" in word and not Path(word).exists():
             yield Finding(PROBLEM, "LD_PRELOAD", f"it names {word}, which does not exist", f"Take it out: export LD_PRELOAD=${{LD_PRELOAD//{word}/}}")
@@ -138,18 +160,22 @@ def container() -> str:
 
 
 def of_memory(ranks: int, box: str):
+    why = machine.nameless_memory()
+    if not why:
+        yield Finding(FINE, "shared memory", "without a name (memfd): the size of /dev/shm does not matter")
+        return
     memory = machine.shared_memory()
     wanted = ranks * _MEMORY_OF_A_RANK
-    remedy = {"Docker": "Start the container with --shm-size=1g.", "Podman": "Start the container with --shm-size=1g."}.get(
-        box, "Enlarge it: mount -o remount,size=1g /dev/shm")
+    remedy = "Allow memfd_create (a seccomp filter forbids it), or enlarge it: " + (
+        "start the container with --shm-size=1g" if box in ("Docker", "Podman") else "mount -o remount,size=1g /dev/shm")
     if memory.problem or not os.access("/dev/shm", os.W_OK):
-        yield Finding(PROBLEM, "/dev/shm", memory.problem or "/dev/shm cannot be written: every call is left to the MPI library",
+        yield Finding(PROBLEM, "/dev/shm", f"{memory.problem or '/dev/shm cannot be written'}, and {why}: the MPI library serves every call",
                       "Mount it: mount -t tmpfs -o mode=1777 tmpfs /dev/shm")
     elif memory.free < wanted:
-        yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free; {ranks} ranks take {format_bytes(wanted)} and more. Without "
-                                           "that, communicators are left to the MPI library", remedy)
+        yield Finding(PROBLEM, "/dev/shm", f"{format_bytes(memory.free)} free, and {why}; {ranks} ranks take {format_bytes(wanted)} and more. Without "
+                                           "that, the MPI library serves communicators", remedy)
     else:
-        yield Finding(FINE, "/dev/shm", f"{format_bytes(memory.free)} free")
+        yield Finding(FINE, "shared memory", f"in /dev/shm, {format_bytes(memory.free)} free ({why})")
 
 
 def _line(path: str) -> str:
@@ -205,7 +231,7 @@ def of_slurm(mpi: mpis.Mpi | None):
                       "Load Slurm's module, or mount srun into the container, so that the job's limits hold for the ranks.")
     elif mpi and launch.pmi_for(mpi, launch.srun_plugins(srun)) and not launch.srun_for(srun, mpi, "").pmi:
         yield Finding(PROBLEM, "Slurm", f"{mpi.name} needs Slurm's libpmi2.so, which is not installed: each rank would be alone, so mpiexec starts them",
-                      "Install it (Debian: libpmi2-0), or say where it is: I_MPI_PMI_LIBRARY=/path/to/libpmi2.so.")
+                      "Install it (Debian: libpmi2-0), or set its path: I_MPI_PMI_LIBRARY=/path/to/libpmi2.so.")
     elif mpi and not launch.pmi_for(mpi, plugins := launch.srun_plugins(srun)):
         yield Finding(PROBLEM, "Slurm", f"srun speaks to no {mpi.name} (srun --mpi=list: {', '.join(plugins) or 'none'}): each rank would be alone, so "
                                         "mpiexec starts them", f"Build Slurm with {'pmix' if mpi.kind == 'openmpi' else 'pmi2'}, or use --launcher mpiexec.")
@@ -232,7 +258,7 @@ def examine(program: Path | None, ranks: int | None, want: str = "auto", launche
         findings.append(Finding(PROBLEM, "MPI", e.problem, e.advice))
     if mpi:
         findings += [*of_mpi(mpi), *of_launcher(mpi, launcher)]
-    findings += of_preloaded(mpi)
+    findings += [*of_preloaded(mpi), *of_shared_heap(preloaded(), loaded)]
     for library in filter(None, loaded.values()):
         findings += of_tool(library, "program")
     findings += of_settings()

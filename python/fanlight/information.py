@@ -48,6 +48,11 @@ def _mpis(console: Console):
             t.add_row(name, what, escape(str(value)))
             name = ""
         t.add_section()
+    try:
+        heap = str(libraries.shared_heap())
+    except FanlightError:
+        heap = f"missing: {libraries.HEAP}"
+    t.add_row("for all", "shared heap", escape(heap))
     if found:
         console.print(t)
     else:

@@ -10,6 +10,7 @@ from .errors import FanlightError
 
 # What the file is called, for each ABI.
 FILES = {"mpich": "libfanlight-mpich.so", "openmpi": "libfanlight-openmpi.so", "abi": "libfanlight-abi.so"}
+HEAP = "libfanlight-heap.so"
 
 
 def folders() -> list[Path]:
@@ -32,14 +33,19 @@ def folders() -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def preload_for(abi: str) -> Path:
+def find(name: str, advice: str) -> Path:
     for folder in folders():
         # An installation without links has the file by its full name alone: libfanlight-mpich.so.0.
-        if found := sorted(folder.glob(FILES[abi] + "*")):
+        if found := sorted(folder.glob(name + "*")):
             return found[0]
     looked = "\n  ".join(str(f) for f in folders())
-    raise FanlightError(
-        f"no {FILES[abi]} in any of\n  {looked}",
-        "Build it with the headers of that MPI (cmake -DFANLIGHT_"
-        f"{'MPICH' if abi == 'abi' else abi.upper()}_ROOT=PREFIX, or make build), or name the "
-        "folder that has it in FANLIGHT_LIB_DIR.")
+    raise FanlightError(f"no {name} in any of\n  {looked}", f"{advice}, or name the folder that has it in FANLIGHT_LIB_DIR.")
+
+
+def preload_for(abi: str) -> Path:
+    root = "MPICH" if abi == "abi" else abi.upper()
+    return find(FILES[abi], f"Build it with the headers of that MPI (cmake -DFANLIGHT_{root}_ROOT=PREFIX, or make build)")
+
+
+def shared_heap() -> Path:
+    return find(HEAP, "Build it (make build)")

@@ -34,6 +34,21 @@ def shared_memory() -> SharedMemory:
     return SharedMemory(s.f_blocks * s.f_frsize, s.f_bavail * s.f_frsize)
 
 
+def nameless_memory() -> str:
+    """Why there is no shared memory without a name, which others open in /proc; empty if there is."""
+    try:
+        file = os.memfd_create("fanlight")
+    except OSError as e:
+        return f"memfd_create: {e.strerror}"
+    try:
+        os.close(os.open(f"/proc/{os.getpid()}/fd/{file}", os.O_RDWR))
+    except OSError as e:
+        return f"/proc/{os.getpid()}/fd: {e.strerror}"
+    finally:
+        os.close(file)
+    return ""
+
+
 def single_copy() -> str:
     """Why two processes started side by side (as ranks are) may not read each other's memory;
     empty if they may.  It is tried, by the probe that the ranks use: of two children one reads

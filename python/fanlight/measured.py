@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from . import records
 from .errors import FanlightError
 from .tables import table
 from .units import format_bytes
@@ -28,7 +28,7 @@ def measure(operation: str, algorithm: str, ranks: int, sizes: list[int], mpi: s
             env={**os.environ, "FANLIGHT_ALGORITHM": f"{operation}:{algorithm}"}, capture_output=True, text=True)
         if done.returncode != 0:
             raise FanlightError(f"{operation} {algorithm} could not be measured", (done.stderr or done.stdout).strip()[-400:])
-        lines = json.loads(output.read_text())["results"]
+        lines = records.read(output)["results"]
     return {r["size"]: r["fanlight"]["median"] * 1e-6 for r in lines if "fanlight" in r}
 
 

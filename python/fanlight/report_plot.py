@@ -113,7 +113,7 @@ def show(report: dict, console: Console):
 def write(report: dict, path: Path):
     kinds = {".png": _png, ".html": _html, ".htm": _html}
     if path.suffix.lower() not in kinds:
-        raise FanlightError(f"{path}: neither .png nor .html", "The name's end says which it is to be.")
+        raise FanlightError(f"{path}: neither .png nor .html", "Name a file that ends in one of them.")
     try:
         kinds[path.suffix.lower()](report, path)
     except OSError as e:

@@ -9,8 +9,10 @@ import json
 from io import StringIO
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
 
 from .errors import FanlightError
 from .tables import table
@@ -18,12 +20,15 @@ from .units import format_bytes, format_seconds
 
 
 class Report(dict):
-    """As src/collective/report.h describes it; its text is the table of `fanlight report`."""
+    """As src/collective/report.h describes it; its text, and what rich prints of it, is the table of `fanlight report`."""
 
     def __str__(self) -> str:
         text = StringIO()
         show(self, Console(file=text, width=140))
         return text.getvalue()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from _parts(self)
 
 
 def load(file: Path) -> Report:
@@ -149,10 +154,7 @@ def write_rules(report: dict, file: Path) -> int:
     return len(found)
 
 
-def show_guard(report: dict, console: Console):
-    rows = report.get("guard", [])
-    if not rows:
-        return
+def _guard(rows: list[dict]) -> Table:
     t = table("operation", "size", "ranks", "by the rules", "MPI's own", "then served by", numbers=("ranks", "MPI's own"),
               title="What the guard found (FANLIGHT_GUARD)")
     for row in sorted(rows, key=lambda r: (r["operation"], r["bytes_from"], r["ranks"])):
@@ -160,10 +162,15 @@ def show_guard(report: dict, console: Console):
         faster = row["faster"] == "mpi"
         t.add_row(row["operation"], size, str(row["ranks"]), escape(row["algorithm"]), f"{row['ratio']:.2f} times as fast",
                   "MPI" if row["applied"] else "Fanlight; a rule for the next run" if faster else "Fanlight")
-    console.print(t)
+    return t
 
 
 def show(report: dict, console: Console):
+    for part in _parts(report):
+        console.print(part, highlight=False)
+
+
+def _parts(report: dict) -> RenderResult:
     rows = report["calls"]
     ranks = max(report["ranks"], 1)
     numbers = ("calls", "bytes", "time", "per call", "of calls")
@@ -180,18 +187,18 @@ def show(report: dict, console: Console):
                   format_seconds(row["seconds"] / row["calls"]) if row["calls"] else "", f"{share:.1%}",
                   escape(_who(row)))
         before = row["operation"]
-    console.print(t)
+    yield t
     seconds = sum(r["seconds"] for r in rows) / ranks
     whole = report.get("seconds") or 0
-    console.print(f"Fanlight served {served_share(rows):.1%} of {sum(r['calls'] for r in rows):,} calls; "
-                  f"collectives took {format_seconds(seconds)} per rank"
-                  + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""), highlight=False)
-    show_guard(report, console)
+    yield Text(f"Fanlight served {served_share(rows):.1%} of {sum(r['calls'] for r in rows):,} calls; "
+               f"collectives took {format_seconds(seconds)} per rank"
+               + (f" of {format_seconds(whole)} ({seconds / whole:.1%})" if whole else ""))
+    if found := report.get("guard"):
+        yield _guard(found)
     if cost := first_calls(rows, ranks):
-        console.print(cost, highlight=False, markup=False)
+        yield Text(cost)
     if "communicators" not in report:  # of a trace
         return
     left = [c for c in report["communicators"] if not c["served"]]
     taken = sum(c["count"] for c in report["communicators"] if c["served"])
-    console.print(f"{_count(taken, 'communicator')} served"
-                  + ("; left to the MPI library: " + ", ".join(map(_left, left)) if left else ""), highlight=False, markup=False)
+    yield Text(f"{_count(taken, 'communicator')} served" + ("; left to the MPI library: " + ", ".join(map(_left, left)) if left else ""))

@@ -31,6 +31,7 @@ class SharedArray:
 
     @property
     def array(self) -> numpy.ndarray:
+        """What `with` gives.  ValueError when it has been closed."""
         if self._array is None:
             raise ValueError("shared_array: it has been closed")
         return self._array

@@ -34,7 +34,7 @@ def machine_named(name: str):
     except OSError as e:
         raise FanlightError(f"{path}: {e.strerror}", "`fanlight bench --limits` writes this machine's.") from e
     except ValueError as e:
-        raise FanlightError(str(e), "docs/simulate.md says what a machine's file has.") from e
+        raise FanlightError(str(e), "docs/simulate.md describes the format.") from e
 
 
 def parse_sizes(text: str) -> list[int]:
@@ -179,7 +179,7 @@ def simulate(
     paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring or intra-cell."),
     algorithm: str = typer.Option("", "--algorithm", help="Only this one; also with parameters: 'tree(degree=4)'."),
     root: int = typer.Option(0, "--root", min=0),
-    copied_once: str = typer.Option("32K", "--copied-once", help="From so many bytes on a peer's memory is read where it is."),
+    copied_once: str = typer.Option("32K", "--copied-once", help="From this many bytes on, a peer's memory is read in place."),
     own_pages: bool = typer.Option(False, "--own-pages", help="Each rank's flags are in its own memory, and not all in one rank's."),
     timeline: Optional[Path] = typer.Option(None, "--timeline", help="Draw the best one at the first size, rank by rank: an SVG, or "
                                                                     "FILE.json for chrome://tracing or Perfetto."),

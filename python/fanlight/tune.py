@@ -44,16 +44,16 @@ def tune(
     operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...", help="Which operations; default: all."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
     minutes: float = typer.Option(8, "--minutes", min=0.01, help="For each MPI and number of ranks, about."),
-    output: Optional[Path] = typer.Option(None, "-o", "--output", metavar="FILE", help="The rules' file; default: where programs find it. "
+    output: Optional[Path] = typer.Option(None, "-o", "--output", metavar="FILE", help="The file of rules; default: where programs find it. "
                                           "With --show: draw the map there, .svg or .png."),
     show: bool = typer.Option(False, "--show", help="Show what was measured: who wins, and by how much."),
-    check: bool = typer.Option(False, "--check", help="Measure a tenth of the cells again and say what has aged."),
-    resume: bool = typer.Option(False, "--resume", help="Go on where a run before was interrupted, with its options."),
+    check: bool = typer.Option(False, "--check", help="Measure a tenth of the cells again and report what has aged."),
+    resume: bool = typer.Option(False, "--resume", help="Continue a run that was interrupted, with its options."),
     file: Optional[Path] = typer.Option(None, "--file", help="With --show and --check: of this file of rules; default: those of this machine."),
-    programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER", help="Where the fanlight-tune-<mpi> lie; a missing one is compiled."),
+    programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER", help="Where the fanlight-tune-<mpi> are; a missing one is compiled."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG", help="One argument for mpiexec; may be repeated."),
 ):
-    """Measure which algorithms are the fastest on this machine; programs use what it writes."""
+    """Measure which algorithms are fastest on this machine, and write rules that programs use."""
     from . import bench_run
     from .cli import core
 
@@ -343,7 +343,7 @@ class Run:
             if why := restless(m):
                 raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing, and nothing is written; try again when it is free.")
         if not any(m.cells for m in all_measured):
-            raise FanlightError("nothing was measured", "`fanlight doctor` may say why.")
+            raise FanlightError("nothing was measured", "`fanlight doctor` may find out why.")
         for m in all_measured:
             wrong = sorted({f"{a} ({o})" for (_, o, _), whys in m.excluded.items() for a, why in whys.items() if why.startswith("wrong")})
             if wrong:

@@ -84,7 +84,7 @@ def show(core, measured: Measured, path: Path, console: Console):
 def write(core, measured: Measured, path: Path):
     kinds = {".svg": _svg, ".png": _png}
     if path.suffix.lower() not in kinds:
-        raise FanlightError(f"{path}: neither .svg nor .png", "The name's end says which it is to be.")
+        raise FanlightError(f"{path}: neither .svg nor .png", "Name a file that ends in one of them.")
     try:
         kinds[path.suffix.lower()](core, measured, path)
     except OSError as e:

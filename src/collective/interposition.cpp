@@ -12,6 +12,7 @@
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "config/config.h"
+#include "memory/arena.h"
 
 namespace fanlight {
 
@@ -53,6 +54,17 @@ std::string why_not() {
     return lacks ? std::string("the MPI library of this program has no ") + lacks + ", which Fanlight needs" : "";
 }
 
+// Why long blocks of malloc are not where other ranks can load from them, where they should be.
+std::string why_no_shared_heap() {
+    const auto heap = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "fanlight_heap"));
+    if (!heap && config().heap != "shared") return "";
+    if (!heap) return std::string("libfanlight-heap.so must be preloaded before libfanlight-") + own_abi().preload + ".so, as `fanlight run --shared-heap` does";
+    const std::string_view why = heap();
+    if (why.starts_with("FANLIGHT_HEAP=")) return "";  // off, as it is wanted
+    if (why.empty()) arena::name();
+    return why.empty() ? arena::why() : std::string(why);
+}
+
 }  // namespace
 
 Role find_role() {
@@ -62,8 +74,10 @@ Role find_role() {
     Role role = preloaded ? Role::waits_and_collectives : Role::waits;
     const std::string why = why_not();
     if (!why.empty()) role = Role::none;
-    if (known_role.exchange(role) == Role::unknown && role == Role::none && speaks_for_all())
-        say(why + ": the program goes on without Fanlight");
+    if (known_role.exchange(role) == Role::unknown && speaks_for_all()) {
+        if (role == Role::none) say(why + ": the program goes on without Fanlight");
+        else if (const std::string heap = why_no_shared_heap(); !heap.empty()) say("no shared heap: " + heap);
+    }
     return role;
 }
 

@@ -3,25 +3,24 @@
 #include <time.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "collective/call_counts.h"
 #include "collective/gathering.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "collective/trace_file.h"
 #include "config/config.h"
+#include "execute/peer_memory.h"
 
 namespace fanlight::report {
 
@@ -31,8 +30,7 @@ namespace {
 
 const std::int64_t started = now_ns();
 
-// Classes of sizes: 0, then powers of 4.
-int class_of(std::size_t bytes) { return bytes == 0 ? 0 : 1 + (std::bit_width(bytes) - 1) / 2; }
+// As class_of says.
 std::size_t class_begin(int c) { return c == 0 ? 0 : std::size_t{1} << 2 * (c - 1); }
 std::size_t class_end(int c) { return c == 0 ? 0 : (std::size_t{1} << 2 * c) - 1; }
 
@@ -45,80 +43,6 @@ struct Sums {
     std::uint64_t calls = 0, bytes = 0;
     double seconds = 0, seconds_max = 0;
 };
-// By pointers while calls are counted: the names are literals and registry rows.
-struct Key {
-    const char* operation;
-    const char* algorithm;
-    const char* transport;
-    Reason reason;
-    int size_class;
-    friend bool operator==(const Key&, const Key&) = default;
-};
-struct Hash {
-    std::size_t operator()(const Key& k) const {
-        std::uint64_t h = 0;
-        for (const std::uint64_t v : {reinterpret_cast<std::uint64_t>(k.operation), reinterpret_cast<std::uint64_t>(k.algorithm),
-                                      static_cast<std::uint64_t>(k.reason) << 8 | static_cast<std::uint64_t>(k.size_class)}) {
-            h = (h ^ v) * 0x9e3779b97f4a7c15u;
-            h ^= h >> 32;
-        }
-        return h;
-    }
-};
-struct Count {
-    std::uint64_t calls = 0, bytes = 0;
-    std::int64_t ns = 0;
-};
-
-// What one thread counts, without a lock.
-struct Book {
-    std::unordered_map<Key, Count, Hash> calls;
-    std::map<int, Count> waits;  // by the peer
-    std::pair<const Key, Count>* last = nullptr;
-    trace_file::Events events;
-
-    Count& operator[](const Key& key) {
-        if (!last || !(last->first == key)) last = &*calls.try_emplace(key).first;
-        return last->second;
-    }
-};
-
-struct Books {
-    std::mutex mutex;
-    std::deque<Book> all;
-    std::vector<Book*> nobodys;  // whose threads have ended
-    std::map<std::pair<int, Reason>, std::uint64_t> communicators;
-    std::vector<std::pair<Found, double>> found;
-};
-Books& books() {
-    static Books& b = *new Books;
-    return b;
-}
-
-constinit thread_local Book* own = nullptr;
-
-// The next thread goes on with it, so that there are no more books than threads at one time.
-struct LeaveBehind {
-    ~LeaveBehind() {
-        const std::scoped_lock lock(books().mutex);
-        books().nobodys.push_back(std::exchange(own, nullptr));
-    }
-};
-
-[[gnu::noinline]] void take_own() {
-    static thread_local LeaveBehind at_its_end;
-    static_cast<void>(at_its_end);
-    Books& b = books();
-    const std::scoped_lock lock(b.mutex);
-    if (b.nobodys.empty()) b.nobodys.push_back(&b.all.emplace_back());
-    own = b.nobodys.back();
-    b.nobodys.pop_back();
-}
-
-Book& book() {
-    if (!own) [[unlikely]] take_own();
-    return *own;
-}
 
 // Where it goes.
 std::string& file() {
@@ -128,21 +52,18 @@ std::string& file() {
 
 // --- from rank to rank: lines of text ------------------------------------------------------
 
-void add(Count& sum, const Count& one) {
-    sum.calls += one.calls;
-    sum.ns += one.ns;
-}
-
 std::string own_lines(int rank) {
     std::ostringstream out;
     out.precision(17);
     // No other thread is in a call of MPI's now: MPI_Finalize is the last.
     const std::scoped_lock lock(books().mutex);
     for (const Book& book : books().all)
-        for (const auto& [key, count] : book.calls)
+        for (const auto& [key, counter] : book.calls) {
+            const Count count = counter.now();
             out << "call\t" << key.operation << '\t' << key.algorithm << '\t' << key.transport << '\t' << to_string(key.reason)
                 << '\t' << key.size_class << '\t' << count.calls << '\t' << count.bytes << '\t'
                 << static_cast<double>(count.ns) * 1e-9 << '\n';
+        }
     for (const auto& [key, count] : books().communicators)
         out << "communicator\t" << key.first << '\t' << to_string(key.second) << '\t' << count << '\n';
     for (const auto& [f, ratio] : books().found)
@@ -152,9 +73,9 @@ std::string own_lines(int rank) {
     double seconds = 0;
     for (const Book& book : books().all) {
         for (const auto& [peer, count] : book.waits) add(waits[peer], count);
-        for (const auto& [key, count] : book.calls) seconds += static_cast<double>(count.ns) * 1e-9;
+        for (const auto& [key, counter] : book.calls) seconds += static_cast<double>(counter.now().ns) * 1e-9;
     }
-    out << "rank\t" << rank << '\t' << seconds << '\n';
+    out << "rank\t" << rank << '\t' << seconds << '\t' << messages_lent.load() << '\n';
     for (const auto& [peer, count] : waits)
         out << "wait\t" << rank << '\t' << peer << '\t' << count.calls << '\t' << static_cast<double>(count.ns) * 1e-9 << '\n';
     out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
@@ -168,6 +89,7 @@ struct Wait {
 };
 struct Rank {
     double seconds = 0;
+    std::uint64_t lent = 0;
     std::vector<Wait> waits;
 };
 // By what stands before the ratio.
@@ -199,8 +121,10 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.seconds = std::max(whole.seconds, std::stod(f[1]));
         } else if (f[0] == "communicator" && f.size() == 4) {
             whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
-        } else if (f[0] == "rank" && f.size() == 3) {
-            whole.by_rank.at(std::stoul(f[1])).seconds = std::stod(f[2]);
+        } else if (f[0] == "rank" && f.size() == 4) {
+            Rank& rank = whole.by_rank.at(std::stoul(f[1]));
+            rank.seconds = std::stod(f[2]);
+            rank.lent = std::stoull(f[3]);
         } else if (f[0] == "wait" && f.size() == 5) {
             whole.by_rank.at(std::stoul(f[1])).waits.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
         } else if (f[0] == "guard" && f.size() == 11) {
@@ -254,7 +178,7 @@ std::string of_rank(Rank rank) {
         if (i < peers)
             peers_text << (i ? ", " : "") << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
     }
-    out << "{\"seconds\": " << rank.seconds << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
+    out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
         << ", \"for\": [" << peers_text.str() << "]}";
     return out.str();
 }
@@ -324,6 +248,9 @@ std::string table(const Whole& whole) {
     std::snprintf(line, sizeof line, "  first calls of communicators (FANLIGHT_START_AFTER=%lld): %llu, %.4f seconds in the MPI library\n",
                   static_cast<long long>(config().start_after), static_cast<unsigned long long>(first.calls), first.seconds);
     if (first.calls > 0) out += line;
+    std::uint64_t lent = 0;
+    for (const Rank& rank : whole.by_rank) lent += rank.lent;
+    if (lent > 0) out += "  " + std::to_string(lent) + " long messages were read where they lay\n";
     for (const auto& [f, ratios] : whole.found) {
         if (f[7] != "1") continue;
         std::snprintf(line, sizeof line, "  guard: %s from %s bytes, %s ranks: the MPI library's own is faster than %s, %.2f times; %s\n", f[0].c_str(),
@@ -367,9 +294,14 @@ void gather_into(const std::string& where) {
 }  // namespace
 
 unsigned find_out() {
-    const unsigned w = (config().report.empty() ? 0u : calls) | (config().trace.empty() ? 0u : trace);
-    wanted.store(w, std::memory_order_relaxed);
-    return w;
+    wanted.fetch_or((config().report.empty() ? 0u : calls) | (config().trace.empty() ? 0u : trace), std::memory_order_relaxed);
+    return wanted.fetch_and(~unknown, std::memory_order_relaxed) & ~unknown;
+}
+
+// Which does not read the settings: a tool may still change them.
+void count_for_tools(bool wanted_by_any) {
+    if (wanted_by_any) wanted.fetch_or(tools, std::memory_order_relaxed);
+    else wanted.fetch_and(~tools, std::memory_order_relaxed);
 }
 
 void join(unsigned what) {
@@ -386,24 +318,6 @@ std::int64_t now_ns() {
     timespec t{};
     clock_gettime(CLOCK_MONOTONIC, &t);
     return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
-}
-
-void call(const char* operation, std::size_t bytes, const char* algorithm, const char* transport, Reason reason, std::int64_t begun) {
-    Book& b = book();
-    const std::int64_t ns = now_ns() - begun;
-    if (on(calls)) {
-        Count& count = b[{operation, algorithm, transport, reason, class_of(bytes)}];
-        ++count.calls;
-        count.bytes += bytes;
-        count.ns += ns;
-    }
-    if (on(trace)) b.events.add({begun, ns, operation, algorithm, transport, bytes, reason, -1});
-}
-
-void waited(int peer, std::int64_t begun, std::int64_t ended) {
-    Book& b = book();
-    if (on(calls)) add(b.waits[peer], {1, 0, ended - begun});
-    if (on(trace)) b.events.add({begun, ended - begun, nullptr, nullptr, nullptr, 0, Reason::none, peer});
 }
 
 void found(const Found& f, double ratio) {

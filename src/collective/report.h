@@ -7,7 +7,7 @@
 //    "calls": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 255,
 //               "by": "fanlight", "algorithm": "all-read-all", "transport": "shared", "reason": "",
 //               "calls": 1000, "bytes": 64000, "seconds": 0.002, "seconds_max": 0.0006}],
-//    "by_rank": [{"seconds": 0.0006, "waits": 90, "waited": 0.0004,
+//    "by_rank": [{"seconds": 0.0006, "lent": 12, "waits": 90, "waited": 0.0004,
 //                 "for": [{"rank": 3, "waits": 90, "seconds": 0.0004}]}],
 //    "guard": [{"operation": "allreduce", "bytes_from": 64, "bytes_to": 127, "ranks": 4, "nodes": 1, "mpi": "mpich",
 //               "oversubscribed": false, "algorithm": "all-read-all", "faster": "mpi", "applied": true,
@@ -16,8 +16,8 @@
 // between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
-// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls and
-// waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
+// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls, how many
+// of its messages were lent, so that others read them where they lay (execute/peer_memory.h), and what it waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
 // waited longest; rank -1 stands for messages from other nodes.  `guard` has what the guard found (guard.h): on how many
 // communicators, whether the MPI library's own serves such calls since, the mean ratio of our time to its; "bytes_to" is
 // null where lengths are not known to all ranks.
@@ -36,13 +36,14 @@
 
 namespace fanlight::report {
 
-// What is wanted: `unknown` until the settings are read, at the first call.
-enum : unsigned { calls = 1, trace = 2, unknown = 4 };
+// What is wanted: `unknown` until the settings are read, at the first call.  For MPI_T calls are counted, and no report
+// is made of it.
+enum : unsigned { calls = 1, trace = 2, unknown = 4, tools = 8 };
 extern std::atomic<unsigned> wanted;
 unsigned find_out();
 inline bool on(unsigned what = calls | trace) {
     unsigned w = wanted.load(std::memory_order_relaxed);
-    if (w == unknown) [[unlikely]] w = find_out();
+    if (w & unknown) [[unlikely]] w = find_out();
     return (w & what) != 0;
 }
 
@@ -58,7 +59,7 @@ class Timer {
 public:
     Timer() = default;
     explicit Timer(const char* operation) : operation_(operation) {
-        if (on()) [[unlikely]] started_ = now_ns();
+        if (on(calls | trace | tools)) [[unlikely]] started_ = now_ns();
     }
     bool is_on() const { return started_ != 0; }
     // As call().
@@ -83,6 +84,16 @@ struct Found {
     friend auto operator<=>(const Found&, const Found&) = default;
 };
 void found(const Found&, double ratio);
+
+// What this rank has counted so far of an operation (null: of all) that the MPI library served, for this reason (null:
+// for any), or Fanlight.  Other threads may be in calls.
+struct Count {
+    std::uint64_t calls = 0, bytes = 0;
+    std::int64_t ns = 0;
+};
+Count counted(const char* operation, bool is_served, const Reason* reason = nullptr);
+// Whether it is counted for tools, from now on.
+void count_for_tools(bool);
 
 // From now on, because another rank of MPI_COMM_WORLD has a file for it.
 void join(unsigned what);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <stdexcept>
@@ -21,11 +23,29 @@ namespace {
 
 std::optional<std::string> parse_text(std::string_view text) { return std::string(text); }
 
+// What the program has set by itself, before anything asked for it.
+struct Set {
+    std::mutex mutex;
+    std::map<std::string_view, std::string> texts;  // by the variable
+    bool too_late = false;
+};
+Set& set_here() {
+    static Set& s = *new Set;
+    return s;
+}
+
+// With the mutex.
+const char* text_of_variable(const char* variable) {
+    const auto& texts = set_here().texts;
+    if (const auto it = texts.find(variable); it != texts.end()) return it->second.c_str();
+    // A program with more rights than its user's takes no settings from that user: one of them names a file to write.
+    return ::secure_getenv(variable);
+}
+
 template <class Value>
 void read_one(const char* variable, Value& field, std::optional<Value> (*parse)(std::string_view),
               const char* expected, std::vector<std::string>& errors) {
-    // A program with more rights than its user's takes no settings from that user: one of them names a file to write.
-    const char* text = ::secure_getenv(variable);
+    const char* text = text_of_variable(variable);
     if (!text || !*text) return;  // set to nothing is the same as not set
     if (auto value = parse(text)) {
         field = std::move(*value);
@@ -78,6 +98,7 @@ Config read(std::vector<std::string>& errors) {
     one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
     one_of("guard", c.guard, defaults.guard, {"on", "off", "record"}, errors);
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
+    one_of("heap", c.heap, defaults.heap, {"shared", "off"}, errors);
     // The MPI library may take none.
     if (c.gpu == "stage") c.start_after = 0;
     not_negative("start_after", c.start_after, defaults.start_after, errors);
@@ -124,9 +145,35 @@ std::span<const Setting> settings() {
 
 Config read_config() {
     std::vector<std::string> errors;
+    const std::scoped_lock lock(set_here().mutex);
     Config c = read(errors);
     if (!errors.empty()) throw std::invalid_argument(errors.front());
     return c;
+}
+
+Config present_config() {
+    {
+        const std::scoped_lock lock(set_here().mutex);
+        std::vector<std::string> errors;
+        if (!set_here().too_late) return read(errors);
+    }
+    return config();
+}
+
+bool set(const Setting& setting, const std::string& text) {
+    Set& s = set_here();
+    const std::scoped_lock lock(s.mutex);
+    if (s.too_late) return false;
+    const auto before = s.texts;
+    s.texts[setting.variable] = text;
+    std::vector<std::string> errors;
+    read(errors);
+    for (const std::string& e : errors)
+        if (e.starts_with(std::string(setting.variable) + "=")) {
+            s.texts = before;
+            throw std::invalid_argument(e);
+        }
+    return true;
 }
 
 std::vector<std::string> unknown_variables() {
@@ -162,6 +209,8 @@ const Config& config() {
     // Never destroyed: what is called while static objects are looks at it as well.
     static const Config& c = *[] {
         std::vector<std::string> errors;
+        const std::scoped_lock lock(set_here().mutex);
+        set_here().too_late = true;
         auto* const read_ = new Config(read(errors));
         if (!speaks_for_all()) return read_;
         for (const std::string& e : errors)

@@ -36,6 +36,12 @@ struct Setting {
 };
 std::span<const Setting> settings();
 
+// The settings as they would be read now, a wrong one as its default; after the first config() as they were read.
+Config present_config();
+// As the variable in the environment would, which stays as it is.  False where it is too late: config() has been called.
+// Throws std::invalid_argument, which says what is allowed.
+bool set(const Setting&, const std::string& text);
+
 // A line for each FANLIGHT_* variable in the environment that is no setting, with the setting
 // whose name is nearest.  config() says them on standard error.
 std::vector<std::string> unknown_variables();

@@ -15,29 +15,29 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
     const Look look{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
     std::uint64_t sequence = 0;
-    std::size_t next = 0;
+    Cursor cursor;
     const bool begins = plan.tells_first && executor_.lane_is_free(schedule, sequence_, sequence, look);
     // No further than that: to look at what others have not written yet would take the line away from them.
     if (begins) {
         auto* const from = const_cast<std::byte*>(static_cast<const std::byte*>(input));
         const Executor::Frame frame{sequence, {from, static_cast<std::byte*>(output), run.scratch()}, combiner, plan.name.c_str()};
-        executor_.steps(schedule, frame, next, schedule.told, look);
+        executor_.steps(schedule, frame, cursor, schedule.told, look);
     }
     prepare(run, plan, input, output, combiner);
     if (!begins) return false;
     Run::Piece& piece = begin_piece(run);
     piece.sequence = sequence;
     piece.has_lane = true;
-    piece.step = next;
+    piece.cursor = cursor;
     executor_.lockstep.write_down(doing_ = piece.taken, plan.called);
-    return next == schedule.told;
+    return cursor.step == schedule.told;
 }
 
 template <class Wait>
 bool Group::rest(Run& run, const Wait& wait) {
     Run::Piece& piece = run.piece(0);
     try {
-        if (!executor_.steps(*piece.schedule, Executor::Frame::of(run, piece), piece.step, piece.schedule->steps.size(), wait)) return false;
+        if (!executor_.steps(*piece.schedule, Executor::Frame::of(run, piece), piece.cursor, piece.schedule->steps.size(), wait)) return false;
     } catch (const OutOfStep& e) {
         waiter().fail(e.what());  // in some call of the program's
     }

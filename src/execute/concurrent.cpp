@@ -37,7 +37,7 @@ Run::Piece& Group::begin_piece(Run& run) {
         if (piece.scratch.size() < lengths->blocks.scratch_bytes) piece.scratch.resize(lengths->blocks.scratch_bytes);
     }
     piece.taken = run.taken_;
-    piece.step = 0;
+    piece.cursor = {};
     piece.has_lane = piece.read_by_others = piece.over = false;
     if (remote_) piece.remote = remote_->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;
@@ -101,17 +101,19 @@ void Group::advance(Run& run, Run::Piece& piece) {
     const OneLook<false> look{run.waits_for};
     const BoundSchedule& schedule = *piece.schedule;
     if (!piece.read_by_others) {
-        if (piece.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.step, schedule.ahead, look);
+        if (piece.cursor.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.ahead, look);
         if (!piece.has_lane) {
             if (!executor_.lane_is_free(schedule, piece.taken, piece.sequence, look)) return;
             executor_.lockstep.write_down(piece.taken, run.plan_->called);
             piece.has_lane = true;
         }
-        if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.step, schedule.steps.size(), look)) return;
+        if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.steps.size(), look)) return;
         piece.read_by_others = true;
+        count_lent(piece.cursor);
         tell_done();
     }
-    piece.over = !schedule.has_direct_offers || executor_.was_read(schedule, piece.sequence, look);
+    const bool lends = piece.cursor.lent > 0;
+    piece.over = (!lends && !schedule.has_direct_offers) || executor_.was_read(schedule, piece.sequence, lends, look);
 }
 
 // Its messages would not be taken for those of an operation that is in flight.

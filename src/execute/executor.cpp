@@ -1,9 +1,5 @@
 #include "execute/executor.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -22,7 +18,7 @@ Executor::Executor(const SharedLanes& lanes, int rank, int size, Waiter::Hooks h
       rank_(rank),
       size_(size),
       mapped_scratch_(mapped_scratch),
-      pids_(static_cast<std::size_t>(size), 0) {
+      memory_(lanes, rank, size) {
     if (lanes.base()) enter();
 }
 
@@ -30,20 +26,13 @@ void Executor::enter() {
     known_done_.assign(static_cast<std::size_t>(size_), 0);
     all_done_ = 0;
     seen_bits_.assign(lanes_.lanes() * lanes_.register_words(), 0);
-    store(lanes_.member(rank_).pid_namespace, pid_namespace());
-    store(lanes_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
+    memory_.enter();
 }
 
 void Executor::meet() {
-    const std::uint64_t own = load(lanes_.member(rank_).pid_namespace);
+    memory_.meet();
     std::vector<pid_t> watched;
-    for (int r = 0; r < size_; ++r) {
-        const SharedLanes::Member& member = lanes_.member(r);
-        pids_[static_cast<std::size_t>(r)] = static_cast<pid_t>(load(member.pid));
-        // Elsewhere the same number may be a stranger's, or nobody's.
-        const bool known = own != 0 && load(member.pid_namespace) == own;
-        watched.push_back(known ? pids_[static_cast<std::size_t>(r)] : 0);
-    }
+    for (int r = 0; r < size_; ++r) watched.push_back(memory_.knows(r) ? memory_.pid(r) : 0);
     waiter.watch(watched, rank_);
     waiter.share_cores(&lanes_.member(0).core, lanes_.part_bytes());
 }
@@ -53,7 +42,8 @@ void Executor::load_flags(const BoundStep* gather, const std::byte* lane) {
         if (s->kind == BoundKind::arrive || s->kind == BoundKind::get) __builtin_prefetch(lane + s->cell);
 }
 
-std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) const {
+std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, std::size_t bytes) {
+    if (!frame.mapped) return memory_.at(peer, there, bytes);
     const std::size_t offset = there & ((std::uint64_t{1} << Frame::buffer_bits) - 1), p = static_cast<std::size_t>(peer);
     switch (static_cast<Buffer>((there >> Frame::buffer_bits) - 1)) {
         case Buffer::input: return frame.mapped->input[p] + frame.shift + offset;
@@ -64,34 +54,16 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there) 
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
-    const pid_t pid = pids_[static_cast<std::size_t>(peer)];
-    // Memory of this very process, where members are threads, takes no system call, nor a kernel that has it.
-    const bool ours = pid == pids_[static_cast<std::size_t>(rank_)];
-    if (frame.mapped || ours) {
-        std::byte* const theirs = frame.mapped ? reached(frame, peer, there) : reinterpret_cast<std::byte*>(there);
+    if (std::byte* const theirs = reached(frame, peer, there, bytes))
         return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_bytes(theirs, here, bytes);
-    }
-    while (bytes > 0) {
-        const iovec mine{here, bytes};
-        const iovec theirs{reinterpret_cast<void*>(there), bytes};
-        const ssize_t n = way == Way::read ? process_vm_readv(pid, &mine, 1, &theirs, 1, 0)
-                                           : process_vm_writev(pid, &mine, 1, &theirs, 1, 0);
-        if (n <= 0) {
-            if (n < 0 && errno == EINTR) continue;
-            lost(peer, frame.name, n < 0 ? errno : EFAULT);
-        }
-        here += n;
-        there += static_cast<std::uint64_t>(n);
-        bytes -= static_cast<std::size_t>(n);
-    }
+    if (const int error = memory_.copy(way, peer, here, there, bytes)) lost(peer, frame.name, error);
 }
 
-// Piece by piece, each combined while it is still in this core's own cache.
+// As it lies; or piece by piece, each combined while it is still in this core's own cache.
 void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
                              const std::byte* operand, std::size_t element) {
     const CombinerCall apply{frame.combiner};
-    if (frame.mapped) {
-        const std::byte* const theirs = reached(frame, s.peer, there);
+    if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) {
         if (s.fused == Order::before) apply(operand, theirs, to, s.bytes);
         else if (s.fused == Order::after) apply(theirs, operand, to, s.bytes);
         else if (s.order == Order::before) apply(theirs, to, to, s.bytes);
@@ -114,6 +86,21 @@ void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uin
             else apply(to + i, piece_.data(), to + i, n);
         }
     }
+}
+
+bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int> readers, Cell& cell, std::uint64_t where) {
+    if (!memory_.lends(frame.base[static_cast<int>(s.from_buffer)] + s.from, s.bytes, readers)) return false;
+    cell.where = where;
+    store(cell.flag, flag_of(frame.sequence, s.name, s.place, Lent::yes));
+    return true;
+}
+
+bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element) {
+    if (!is_lent(flag)) return memory_.look_for(s.peer), false;
+    const std::uint64_t from = memory_.address(s.peer, where_of(where));
+    if (s.order == Order::overwrite) copy_once(Way::read, frame, s.peer, to, from, s.bytes);
+    else read_and_combine(s, frame, from, to, nullptr, element);
+    return true;
 }
 
 // It can be read no more: it died, or somebody forbade it on the way.

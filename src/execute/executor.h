@@ -2,8 +2,6 @@
 // their processes, and by messages.
 #pragma once
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "execute/lockstep.h"
+#include "execute/peer_memory.h"
 #include "execute/plan.h"
 #include "execute/run.h"
 #include "execute/wait.h"
@@ -40,9 +39,9 @@ public:
     template <class Wait>
     bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
     template <class Wait>
-    bool steps(const BoundSchedule&, const Frame&, std::size_t& next, std::size_t end, const Wait&);
+    bool steps(const BoundSchedule&, const Frame&, Cursor&, std::size_t end, const Wait&);
     template <class Wait>
-    bool was_read(const BoundSchedule&, std::uint64_t sequence, const Wait&);
+    bool was_read(const BoundSchedule&, std::uint64_t sequence, bool lends, const Wait&);
     // This member is through with all operations below this number.
     void tell_done(std::uint64_t done) const { store(lanes_.member(rank_).done, done); }
 
@@ -50,15 +49,20 @@ public:
     Lockstep lockstep;
 
 private:
-    enum class Way { read, write };
+    using Way = PeerMemory::Way;
     // Of the steps that follow this one.
     static void load_flags(const BoundStep* gather, const std::byte* lane);
-    // Where this process reaches what the peer calls `there`, in a mapped buffer.
-    std::byte* reached(const Frame&, int peer, std::uint64_t there) const;
+    // Where this process reaches what the peer calls `there`; null: nowhere.
+    std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, std::size_t element);
+    // What is long enough: out of the way of what is short.
+    // False: stage it.  `where`: for the cell.
+    [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&, std::uint64_t where);
+    // What came of a put; false: it is staged.
+    [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {
@@ -71,7 +75,7 @@ private:
     const std::span<std::byte> mapped_scratch_;
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked
-    std::vector<pid_t> pids_;
+    PeerMemory memory_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
     std::vector<std::byte> piece_;
 };

@@ -69,12 +69,18 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
     }
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
+    bool read_later = false;
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
-            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan);
+            // The next piece's scratch is the same memory.
+            run_once(part.schedule, reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to), combiner, plan,
+                     part.schedule.may_lend_scratch ? nullptr : &read_later);
             from += plan.piece_bytes;
             to += plan.piece_bytes;
         }
+    // Once for all: who is through with the last piece has read those before.
+    for (const Plan::Part& part : plan.parts)
+        if (read_later) wait_for_readers(part.schedule, plan, true);
 }
 
 void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combiner) {
@@ -83,11 +89,12 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     std::size_t shift = 0;
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i, shift += plan.piece_bytes)
-            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, &buffers, shift);
+            run_once(part.schedule, buffers.input[own] + shift, buffers.output[own] + shift, combiner, plan, nullptr, &buffers, shift);
 }
 
-void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output,
-                     const Combiner* combiner, const Plan& plan, const Mapped* mapped, std::size_t shift) {
+// The steps inside of it, as they are of what every call runs.
+[[gnu::flatten]] void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std::byte* output, const Combiner* combiner, const Plan& plan,
+                     bool* read_later, const Mapped* mapped, std::size_t shift) {
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter(), name};
     if (sequence_ == 0) executor_.meet();
@@ -96,12 +103,19 @@ void Group::run_once(const BoundSchedule& schedule, const std::byte* input, std:
     executor_.lane_is_free(schedule, sequence_, sequence, wait);
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
-    std::size_t next = 0;
+    Cursor cursor;
     const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
-    executor_.steps(schedule, frame, next, schedule.steps.size(), wait);
+    executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);
     sequence_ = sequence + executor_.numbers(schedule);
     executor_.tell_done(sequence_);
-    if (schedule.has_direct_offers) executor_.was_read(schedule, sequence, wait);
+    if (cursor.lent == 0 && !schedule.has_direct_offers) [[likely]] return;
+    count_lent(cursor);
+    if (read_later) *read_later = true;
+    else wait_for_readers(schedule, plan, cursor.lent > 0);
+}
+
+void Group::wait_for_readers(const BoundSchedule& schedule, const Plan& plan, bool lends) {
+    executor_.was_read(schedule, sequence_ - 1, lends, ToTheEnd{waiter(), plan.name.c_str()});
 }
 
 }  // namespace fanlight

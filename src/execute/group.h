@@ -97,10 +97,15 @@ public:
     Waiter& waiter() { return executor_.waiter; }
 
     std::uint64_t operations() const { return sequence_; }
+    // Messages of this member's that others have read where they lay.
+    std::uint64_t lent() const { return lent_; }
 
 private:
-    void run_once(const BoundSchedule&, const std::byte* input, std::byte* output,
-                  const Combiner*, const Plan&, const Mapped* = nullptr, std::size_t shift = 0);
+    // `read_later`: set, in place of waiting for it, where others may still read what this member offered.
+    void run_once(const BoundSchedule&, const std::byte* input, std::byte* output, const Combiner*, const Plan&, bool* read_later = nullptr,
+                  const Mapped* = nullptr, std::size_t shift = 0);
+    // Of the last operation.
+    void wait_for_readers(const BoundSchedule&, const Plan&, bool lends);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
     bool has_message_slot(const Run&) const;
@@ -110,6 +115,11 @@ private:
     template <class Wait>
     bool rest(Run&, const Wait&);
     void tell_done();
+    void count_lent(const Cursor& cursor) {
+        if (cursor.lent == 0) [[likely]] return;
+        lent_ += cursor.lent;
+        messages_lent.fetch_add(cursor.lent, std::memory_order_relaxed);
+    }
     template <class Act>
     void unless_out_of_step(Act&&);
 
@@ -120,6 +130,7 @@ private:
     std::vector<std::byte> scratch_;
     std::vector<Run*> runs_;                 // under way, in the order of their numbers
     std::uint64_t told_done_ = 0;
+    std::uint64_t lent_ = 0;
     std::uint64_t message_slots_ = 0;        // one for each of their pieces so far
     Run in_place_;                           // of several pieces in flight, which is waited for in place
 };

@@ -33,7 +33,7 @@ public:
         bound_.messages.clear();
         bound_.readers.clear();
         if (!exchange_) bound_.readers = schedule_.readers;
-        bound_.has_direct_offers = false;
+        bound_.has_direct_offers = bound_.may_lend_scratch = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
         bound_.stages_at_reader = options_.stage_at_reader;
@@ -151,6 +151,8 @@ private:
         return goes_on_ && (*goes_on_)[static_cast<std::size_t>(&s - schedule_.steps.data())] ? Place::part : place_of(s.bytes, options_);
     }
 
+    bool lendable(const BoundStep& b) const { return b.place != Place::inlined && b.bytes >= options_.lent_from; }
+
     template <class Number>
     void number(BoundStep& b, Number n) const {
         b.message = static_cast<std::uint32_t>(n);
@@ -174,6 +176,8 @@ private:
             if (j >= arrives_[step->peer] + lanes_.posts()) return false;
             BoundStep& b = next(BoundKind::post, *step);
             number(b, j);
+            b.place = Place::direct;
+            b.lendable = lendable(b);
             return true;
         });
     }
@@ -196,7 +200,9 @@ private:
                 if (reach_.near(rank_, reader)) bound_.readers.push_back(reach_.local(reader));
             b.readers = static_cast<std::uint32_t>(bound_.readers.size()) - b.first_reader;
         }
+        b.lendable = options_.lends_offers && lendable(b);
         bound_.has_direct_offers |= b.place == Place::direct;
+        bound_.may_lend_scratch |= (b.place == Place::direct || b.lendable) && b.from_buffer == Buffer::scratch;
     }
 
     void bit(BoundKind kind, const Step& s) {
@@ -214,7 +220,8 @@ private:
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
-        if (b.place == Place::direct) long_puts_.push_back(b);
+        b.lendable = lendable(b);
+        if (b.place == Place::direct || b.lendable) long_puts_.push_back(b);
     }
 
     // A long put's source may be changed again as soon as its round has ended.
@@ -235,11 +242,14 @@ private:
                 number(b, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
+                b.lendable = lendable(b);
                 if (!unposted_.empty()) post_what_has_room();
                 break;
             }
             case StepKind::get: {
-                number(next(BoundKind::get, s), s.offer);
+                BoundStep& b = next(BoundKind::get, s);
+                number(b, s.offer);
+                b.lendable = s.bytes >= options_.lent_from;
                 break;
             }
             case StepKind::combine:
@@ -383,7 +393,7 @@ SharedLanes::Lines lines_of(const Plan& plan) {
     SharedLanes::Lines lines;
     for (const Plan::Part& part : plan.parts)
         for (const BoundStep& s : part.schedule.steps) {
-            const bool told = s.acknowledged || s.place == Place::direct;  // in the writer's part
+            const bool told = s.acknowledged || s.place == Place::direct || s.lendable;  // in the writer's part
             if (s.kind == BoundKind::arrive || (s.kind == BoundKind::put && told)) lines.here.push_back(s.peer);
             if (s.kind == BoundKind::put || (s.kind == BoundKind::arrive && told)) lines.there.push_back(s.peer);
         }

@@ -27,7 +27,7 @@ enum class BoundKind : std::uint8_t {
     post,    // tell the writer of a long put where it may write
     put, arrive, offer, get, copy, combine,
     set_bit, await_bit,  // a put and an arrive that are a bit of a register
-    settle,  // end of a round with long puts: wait until the reader has taken it
+    settle,  // end of a round with long puts: wait until the reader has taken it, if it was not staged
     // To and from ranks that share no memory with this one (transport/remote.h): a round begins with what it
     // will receive, and ends when all is there and all that was put is over; in between is what is near.
     begin, receive, send, end_round, end,
@@ -44,6 +44,7 @@ struct BoundStep {
     Buffer operand_buffer;
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
+    bool lendable;          // so long that it is better read where it lies, if it lies in an arena (peer_memory.h)
     std::int32_t peer;
     std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`; gather: how many steps;
                             // end_round, end: behind how many fences
@@ -65,6 +66,7 @@ struct BoundSchedule {
     bool wide = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
     bool has_direct_offers = false;
+    bool may_lend_scratch = false;  // offers of it are direct or lendable
     std::size_t ahead = 0;  // so many steps, messages, come before any that uses the lane
     // The steps up to the last one that another member may wait for, and whether this member waits
     // for none before it.  (What is copied once keeps others waiting until it has been read.)
@@ -76,6 +78,8 @@ struct BindOptions {
     std::size_t inlined = 112;  // messages of so many bytes are in their cell
     bool single_copy = false;
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
+    std::size_t lent_from = SIZE_MAX;  // of so many bytes are lendable
+    bool lends_offers = true;          // not only puts
     // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
     // puts to many; from this byte of the area on.
     bool stage_at_reader = false;

@@ -63,6 +63,7 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedLa
     options_.inlined = lanes_.payload_bytes();
     options_.single_copy = single_copy_;
     options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
+    options_.lent_from = scratch.empty() ? std::max<std::size_t>(config().lent_from, 1) : SIZE_MAX;
 }
 
 static_assert(most_offers == SharedLanes::offers_per_operation);
@@ -224,9 +225,9 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
         plan.parts[i].schedule.wide = cut.wide;
         plan.parts[i].repeat = pieces[i].number;
     }
-    // No offer is longer than all bytes together; in a neighborhood nobody knows these.
-    const bool nothing_is_direct = !options.single_copy || (total_bytes(problem) < options.single_copy_from &&
-                                                            family_of(problem.operation) != Family::neighbors);
+    // No offer is longer than all bytes together; in a neighborhood nobody knows these, so that none is lent there.
+    const bool nothing_is_direct = total_bytes(problem) < std::min(options.lent_from, options.single_copy ? options.single_copy_from : SIZE_MAX) &&
+                                   (!options.single_copy || family_of(problem.operation) != Family::neighbors);
     const BoundSchedule& first = plan.parts.front().schedule;
     plan.tells_first = whole && nothing_is_direct && first.tells_first;
     plan.relengths_to = 0;
@@ -299,6 +300,7 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
 void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_for(reach);
+    options.lends_offers = family_of(p.operation) != Family::neighbors;
     options.stage_at_reader = share.at_reader;
     if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(lanes_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;

@@ -39,7 +39,7 @@ Move move_of(const Problem& p, const BoundStep& s) {
 // on the lengths, as long as none is copied once or cut.
 bool Planner::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule) const {
     for (const BoundStep& s : schedule.steps) {
-        if (s.kind == BoundKind::gather) continue;
+        if (s.kind == BoundKind::gather || s.kind == BoundKind::settle) continue;
         const auto [sends, takes, out, in] = move_of(p, s);
         const bool copies = s.kind == BoundKind::copy;
         if (!sends && !takes && !copies) return false;
@@ -79,7 +79,8 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
     schedule.steps.clear();
     std::size_t staged = 0;
     for (const BoundStep& move : plan.moves.steps) {
-        if (move.kind == BoundKind::gather) continue;  // with empty blocks it would be of others
+        // With empty blocks a gather would be of others.
+        if (move.kind == BoundKind::gather || move.kind == BoundKind::settle) continue;
         const auto [sends, takes, out, in] = move_of(p, move);
         const std::size_t bytes = (sends ? out : in).bytes;
         // Nothing is neither offered nor read; a put of nothing is a signal.
@@ -89,6 +90,8 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
         if (!takes) s.from = out.offset;
         if (!sends) s.to = in.offset;
         s.name = message_name(s.message, plan.called);
+        // What is put is staged: no step settles it.
+        s.lendable = (takes || s.kind == BoundKind::offer) && bytes >= options_.lent_from;
         if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
         s.place = bytes <= lanes_.payload_bytes() ? Place::inlined : Place::staged;
         if (!sends || s.place != Place::staged) continue;

@@ -27,6 +27,12 @@ struct Mapped {
     std::span<std::byte* const> input, output;
 };
 
+// How far a run of a schedule is.
+struct Cursor {
+    std::size_t step = 0;  // the next one
+    std::size_t lent = 0;  // messages, which others may still read where they lie
+};
+
 class Executor;
 
 struct Run {
@@ -56,7 +62,7 @@ private:
         std::byte* output = nullptr;
         // The numbers before `taken` are other operations', and this one's is `sequence`.
         std::uint64_t taken = 0, sequence = 0;
-        std::size_t step = 0;         // the next one
+        Cursor cursor;
         bool has_lane = false;
         bool read_by_others = false;  // its own steps are done, some may still read its input
         bool over = false;

@@ -94,7 +94,7 @@ bool Executor::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, 
 }
 
 template <class Wait>
-bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::size_t& next, std::size_t end, const Wait& wait) {
+bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& cursor, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
     const Combiner* const combiner = frame.combiner;
     std::byte* const segment = lanes_.base();
@@ -104,13 +104,14 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
     const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
     const CombinerCall apply{combiner};
 
-    for (; next < end; ++next) {
+    for (std::size_t& next = cursor.step; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];
         switch (s.kind) {
             case BoundKind::post: {
                 Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
                 // What is combined with the bytes that come is read by this rank.
                 post.address = s.order == Order::overwrite ? frame.address(s.to_buffer, s.to) : 0;
+                if (s.lendable) memory_.lends(at(s.to_buffer, s.to), s.bytes, {&s.peer, 1});
                 post.bytes = s.bytes;
                 store(post.flag, flag_of(sequence, s.name, Place::direct));
                 break;
@@ -130,13 +131,17 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
-                } else if (s.place != Place::inlined) {
+                    if (s.lendable) memory_.lends(from, s.bytes, {&s.peer, 1});  // from where it is read, if it is
+                } else if (s.place == Place::inlined) {
+                    if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
+                    cell->where = where_and_bytes(0, s.bytes);
+                } else if (s.lendable && lend(s, frame, {&s.peer, 1}, *cell, where_and_bytes(memory_.distance(from), s.bytes))) {
+                    ++cursor.lent;
+                    break;
+                } else {
                     std::byte* const staged = lanes_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
-                } else {
-                    if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
-                    cell->where = where_and_bytes(0, s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.name, s.place));
                 break;
@@ -154,6 +159,12 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                 break;
             }
             case BoundKind::settle: {
+                if (s.place != Place::direct) {
+                    if (cursor.lent == 0) break;
+                    // Its cell has it until it was taken.
+                    const std::uint64_t flag = load(reinterpret_cast<const Cell*>(lane + s.cell)->flag);
+                    if (!is_lent(flag) || !flag_names(flag, sequence, s.name)) break;
+                }
                 const Channel& channel = channel_of(s);
                 if (!wait(s.peer, [&] { return load(channel.taken) >= taken(s.message + 1); })) return false;
                 break;
@@ -166,6 +177,10 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
+                    } else if (s.lendable && lend(s, frame, std::span(schedule.readers).subspan(s.first_reader, s.readers), *cell,
+                                                  frame.address(s.from_buffer, s.from) - s.from)) {
+                        ++cursor.lent;
+                        break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
                         std::memcpy(staged, from, s.bytes);
@@ -189,6 +204,9 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
                         read_and_combine(s, frame, cell->where, to, nullptr, schedule.element);
+                } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule.element)) {
+                    store(channel_of(s).taken, taken(s.message + 1));
+                    break;
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
@@ -206,13 +224,14 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
-                if (place_of(flag) == Place::direct) {
+                if (is_read_at_owner(flag)) {
                     const std::uint64_t from = cell->where + s.from;
                     if (s.order == Order::overwrite && s.fused == Order::overwrite)
                         copy_once(Way::read, frame, s.peer, to, from, s.bytes);
                     else read_and_combine(s, frame, from, to, operand, schedule.element);
                     break;
                 }
+                if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
                 const std::byte* from = segment + cell->where + s.from;
                 if (s.fused == Order::before) apply(operand, from, to, s.bytes);
                 else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
@@ -252,9 +271,9 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, std::siz
 
 // What this member offered of its own memory is its own again when the readers have read it.
 template <class Wait>
-bool Executor::was_read(const BoundSchedule& schedule, std::uint64_t sequence, const Wait& wait) {
+bool Executor::was_read(const BoundSchedule& schedule, std::uint64_t sequence, bool lends, const Wait& wait) {
     for (const BoundStep& s : schedule.steps) {
-        if (s.kind != BoundKind::offer || s.place != Place::direct) continue;
+        if (s.kind != BoundKind::offer || !(s.place == Place::direct || (lends && s.lendable))) continue;
         for (std::uint32_t i = 0; i < s.readers; ++i) {
             const int reader = schedule.readers[s.first_reader + i];
             std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];

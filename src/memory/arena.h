@@ -1,9 +1,11 @@
 // Memory of this process that its peers on the node can map and load from: large blocks, in one sparse file without a
 // name (memfd), of which pages exist only where they are used.
 //
-// There is one arena in a process, whichever of Fanlight's libraries it has loaded.  It is made when the first block is
-// asked for.  A block lies at the same place of the file as in this process's addresses, so that an address of it and
-// what ArenaName says are all that a peer needs (peer_arena.h).
+// There is one arena in a process, whichever of Fanlight's libraries it has loaded (one_arena.h).  It is made when the
+// first block is asked for.  A block lies at the same place of the file as in this process's addresses, so that an
+// address of it and what ArenaName says are all that a peer needs (peer_arena.h).
+//
+// A child of fork gets a copy of the file, as large as what is in use (arena_fork.cpp), and is its owner.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +25,10 @@ namespace arena {
 
 // Whether all of it lies in the arena.  A few instructions, for every call and thread.
 bool owns(const void* block, std::size_t bytes) noexcept;
-// As aligned_alloc, zeroed; null where the arena has no room, or the process may not have one (then why() says it).
+// As aligned_alloc; null where the arena has no room, or the process may not have one (then why() says it).
 // Blocks are whole pages; what is small belongs into malloc.
-void* allocate(std::size_t bytes, std::size_t alignment = 0) noexcept;
+enum class Contents { zeroed, any };
+void* allocate(std::size_t bytes, std::size_t alignment = 0, Contents = Contents::zeroed) noexcept;
 // A block that allocate() returned; its pages go back to the kernel sooner or later.
 void release(void* block) noexcept;
 // As realloc, within the arena; null: no room, and the block is as it was.
@@ -38,5 +41,12 @@ ArenaName name() noexcept;
 const char* why() noexcept;
 
 }  // namespace arena
+
+// At the file's begin, in a page that has nothing else.
+struct ArenaHeader {
+    static constexpr std::uint64_t expected = 0x31'61'6e'65'72'61'66'6c;  // "lfarena1"
+    std::uint64_t magic, number;
+    std::uint64_t used;  // so many bytes of the file, and none behind, may be a block's; atomic, and only grows
+};
 
 }  // namespace fanlight

@@ -11,6 +11,7 @@
 #include <new>
 #include <utility>
 
+#include "memory/huge_pages.h"
 #include "memory/shared_file.h"
 
 namespace fanlight {
@@ -26,34 +27,10 @@ struct Header {
 constexpr std::size_t header_bytes = 4096;
 constexpr std::uint64_t magic = 0x31'74'68'67'6c'6e'61'66;  // "fanlght1"
 
-// What is long is mapped where huge pages may lie, and the kernel asked for them where the owner wants
-// some: a stencil over ordinary ones runs at half to two thirds of its speed (apps/heat3d).  A "no"
-// changes nothing.
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t long_enough = 4 * huge_page;
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25  // since Linux 6.1
-#endif
-void ask_for_huge_pages(void* base, std::size_t bytes) {
-    ::madvise(base, bytes / huge_page * huge_page, MADV_COLLAPSE);
-}
-
-// Addresses for a mapping, which begin where a huge page does; null: wherever the kernel likes.
-void* room_for_huge_pages(std::size_t bytes) {
-    const std::size_t pages = (bytes + header_bytes - 1) / header_bytes * header_bytes;
-    void* const room = ::mmap(nullptr, pages + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED) return nullptr;
-    auto* const begin = static_cast<std::byte*>(room);
-    const std::size_t before = -reinterpret_cast<std::uintptr_t>(room) % huge_page;
-    if (before > 0) ::munmap(begin, before);
-    ::munmap(begin + before + pages, huge_page - before);
-    return begin + before;
-}
-
 // Without MAP_POPULATE: it costs what the page faults at first use cost (1 us a page measured
 // either way), and pays it for pages that are never used too.
 void* map(int fd, std::size_t bytes, std::error_code& error) {
-    void* const place = bytes >= long_enough ? room_for_huge_pages(bytes) : nullptr;
+    void* const place = bytes >= long_enough ? reserve_addresses(bytes) : nullptr;
     void* const base = ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), fd, 0);
     if (base != MAP_FAILED) return base;
     error = error_of(errno);

@@ -41,6 +41,12 @@ std::string memory_name(std::uint64_t number) { return "fanlight-" + hexadecimal
 
 constexpr std::string_view memory_prefix = "memfd:";
 
+bool draw(std::uint64_t& number, std::error_code& error) {
+    if (::getrandom(&number, sizeof number, 0) == sizeof number) return true;
+    error = error_of(errno);
+    return false;
+}
+
 SharedFile make_without_name(std::uint64_t number, std::error_code& error) {
     SharedFile made;
     const std::string name = memory_name(number);
@@ -55,7 +61,7 @@ SharedFile make_without_name(std::uint64_t number, std::error_code& error) {
     }
     made.file = File(fd);
     made.number = number;
-    made.name.append(memory_prefix).append(std::to_string(::getpid())).append(":").append(std::to_string(fd)).append(":").append(hexadecimal(number));
+    made.name = shared_file_name(::getpid(), fd, number);
     return made;
 }
 
@@ -143,15 +149,17 @@ void File::close() {
     fd_ = -1;
 }
 
+std::string shared_file_name(pid_t maker, int fd, std::uint64_t number) {
+    std::string name(memory_prefix);
+    return name.append(std::to_string(maker)).append(":").append(std::to_string(fd)).append(":").append(hexadecimal(number));
+}
+
 SharedFile make_shared_file(bool in_dev_shm, std::error_code& error) {
     // A name that exists already is as good as impossible; three in a row are an attack.
     for (int attempt = 0; attempt < 3; ++attempt) {
         error.clear();
         std::uint64_t number = 0;
-        if (::getrandom(&number, sizeof number, 0) != sizeof number) {
-            error = error_of(errno);
-            return {};
-        }
+        if (!draw(number, error)) return {};
         SharedFile made = in_dev_shm ? make_in_dev_shm(number, error) : make_without_name(number, error);
         if (made.file) return made;
         if (!in_dev_shm && (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system ||
@@ -161,6 +169,12 @@ SharedFile make_shared_file(bool in_dev_shm, std::error_code& error) {
         else if (error != std::errc::file_exists) return {};
     }
     return {};
+}
+
+SharedFile make_unnamed_file(std::error_code& error) {
+    error.clear();
+    std::uint64_t number = 0;
+    return draw(number, error) ? make_without_name(number, error) : SharedFile{};
 }
 
 SharedFile find_shared_file(const std::string& name, std::error_code& error) {

@@ -1,6 +1,8 @@
 // The files that segments of shared memory are: without a name (memfd) or in /dev/shm.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +25,7 @@ public:
     ~File() { close(); }
     explicit operator bool() const { return fd_ >= 0; }
     int fd() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
     void close();
 
 private:
@@ -40,6 +43,10 @@ struct SharedFile {
 
 // Empty, and why, where there can be none.  Of this process: others find it as long as it is open.
 SharedFile make_shared_file(bool in_dev_shm, std::error_code& error);
+// The same, but without a name alone.
+SharedFile make_unnamed_file(std::error_code& error);
+// What one without a name is called.
+std::string shared_file_name(pid_t maker, int fd, std::uint64_t number);
 // One that another process of this user has made; see Segment::open.
 SharedFile find_shared_file(const std::string& name, std::error_code& error);
 

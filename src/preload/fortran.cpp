@@ -65,6 +65,7 @@ std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets
     return all;
 }
 MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }
+MPI_Info info(const MPI_Fint* f) { return convert<MPI_Info>("PMPI_Info_f2c", *f); }
 MPI_Fint request(MPI_Request c) {
     static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Request)>(find_in_mpi("PMPI_Request_c2f"));
     return function(c);

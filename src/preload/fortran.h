@@ -24,6 +24,7 @@ std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, const M
 // Of each neighbour in a neighborhood: of the targets, or the sources.
 std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint*, bool targets, const MPI_Fint* comm);
 MPI_Op op(const MPI_Fint*);
+MPI_Info info(const MPI_Fint*);
 MPI_Fint request(MPI_Request);
 
 }  // namespace fanlight::fortran

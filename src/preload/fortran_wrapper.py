@@ -14,6 +14,14 @@ def f08_names(name):
     return [f"mpi_{name.lower()}_f08_"]
 
 
+def as_fortran(line):
+    """A line of C's wrapper with Fortran's arguments."""
+    for c, fortran in (("*request", "fanlight::fortran::request(f_request)"), ("return MPI_SUCCESS", "return void(*ierror = MPI_SUCCESS)"),
+                       ("size, info, baseptr", "*f_size, fanlight::fortran::info(f_info), f_baseptr"), ("(base)", "(f_base)")):
+        line = line.replace(c, fortran)
+    return line
+
+
 def fortran_wrapper(f, names_of):
     """The arguments as C's under their own names, then as in C."""
     names = names_of(f.name)
@@ -21,7 +29,7 @@ def fortran_wrapper(f, names_of):
     for p in f.parameters:
         passed.append(f"f_{p.name}")
         is_buffer = p.type in ("void *", "const void *")
-        declaration.append(f"{'void' if is_buffer else 'MPI_Aint' if p.type == 'const MPI_Aint' else 'MPI_Fint'} *f_{p.name}")
+        declaration.append(f"{'void' if is_buffer else 'MPI_Aint' if p.type in ('MPI_Aint', 'const MPI_Aint') else 'MPI_Fint'} *f_{p.name}")
         if is_buffer:
             conversions.append(f"{p.type}{p.name} = fanlight::fortran::buffer(f_{p.name});")
         elif p.type in ("MPI_Comm", "MPI_Datatype", "MPI_Op"):
@@ -65,7 +73,7 @@ def fortran_wrapper(f, names_of):
     if f.kind == "kept":
         own.append("    if (fanlight::fortran::kept(f_op)) return void(*ierror = MPI_SUCCESS);")
     if f.kind in FIRST:
-        own.append("    " + FIRST[f.kind].replace("*request", "fanlight::fortran::request(f_request)"))
+        own.append("    " + as_fortran(FIRST[f.kind]))
     lines += caught(own, ["return void(*ierror = fanlight::raised(e));"])
     if not f.is_collective:
         lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")

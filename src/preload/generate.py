@@ -22,6 +22,7 @@ def guarded(f, text):
 
 def wrappers(functions):
     parts = ["// Made by generate.py from signatures.txt.",
+             '#include "preload/mpi_t.h"',
              '#include "preload/wrappers.h"',
              '#pragma GCC visibility push(default)',
              'extern "C" {']
@@ -35,7 +36,10 @@ def wrappers(functions):
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
     parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "polled", "starts", "freed", "kept")]
-    parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop", ""]
+    parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop"]
+    names = ", ".join(f'"{f.operation}"' for f in functions if f.is_collective)
+    parts += [f"static constexpr const char* names[] = {{{names}}};",
+              "std::span<const char* const> fanlight::mpi_t::collective_functions() { return names; }", ""]
     return "\n\n".join(parts)
 
 

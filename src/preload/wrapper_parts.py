@@ -2,7 +2,9 @@
 
 # What comes before the MPI library's function.
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
-         "polled": "fanlight::requests::poll();", "freed": "fanlight::requests::freed(*request);"}
+         "polled": "fanlight::requests::poll();", "freed": "fanlight::requests::freed(*request);",
+         "block_made": "if (fanlight::blocks_of_memory::allocate(size, info, baseptr)) return MPI_SUCCESS;",
+         "block_gone": "if (fanlight::blocks_of_memory::release(base)) return MPI_SUCCESS;"}
 
 # What comes after it, where it has succeeded.
 AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();",

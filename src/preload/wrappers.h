@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "collective/blocks_of_memory.h"
 #include "collective/call.h"
 #include "collective/finalize.h"
 #include "collective/interposition.h"

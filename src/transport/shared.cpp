@@ -51,7 +51,8 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room, Extent extent)
     registers_ = whole(offers_ + static_cast<std::size_t>(offers_per_rank_) * offer_bytes_, pair);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
     lane_bytes_ = registers_ + register_bytes_;
-    first_lane_ = whole(sizeof(Member) + lanes_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
+    opened_ = whole(sizeof(Member) + lanes_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
+    first_lane_ = opened_ + register_bytes_;
     skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
     first_area_ = whole(first_lane_ + (skews_ - 1) * skew + lanes_ * lane_bytes_, 128);
     part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);

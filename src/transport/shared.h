@@ -10,6 +10,7 @@
 //   register (rank)          one bit for each rank, which that rank turns over to signal this one;
 //                            the reader remembers how it saw them last
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
+//   opened (rank)            one bit for each rank: it can load from that one's arena (memory/arena.h)
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
 //                            areas than lanes, and operation s uses area s mod areas(), or,
 //                            where it stages more than an area holds, all of them
@@ -32,6 +33,8 @@
 #include <limits>
 #include <span>
 #include <vector>
+
+#include "memory/arena.h"
 
 namespace fanlight {
 
@@ -101,13 +104,19 @@ inline std::uint32_t message_name(std::uint32_t number, std::uint64_t called) {
 // operations before, in others.
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
-inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t name, Place place) {
-    return ((sequence + 1) << name_bits | name) << 2 | static_cast<std::uint64_t>(place);
+// Lent: it would be staged, but its owner has it in its arena, from where it is read.  `where` is the address there;
+// put: the distance from the arena's start, with the length.
+enum class Lent : std::uint64_t { no, yes };
+inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t name, Place place, Lent lent = Lent::no) {
+    return ((sequence + 1) << name_bits | name) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);
 }
 inline bool flag_names(std::uint64_t flag, std::uint64_t sequence, std::uint32_t name) {
-    return flag >> 2 == ((sequence + 1) << name_bits | name);
+    return flag >> 3 == ((sequence + 1) << name_bits | name);
 }
 inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3); }
+inline bool is_lent(std::uint64_t flag) { return (flag & 4) != 0; }
+// Of an offer: direct or lent.
+inline bool is_read_at_owner(std::uint64_t flag) { return (flag & 6) != 0; }
 
 // The layout of a group's segment; all distances are in bytes.
 class SharedLanes {
@@ -164,8 +173,15 @@ public:
         std::uint64_t core;  // on which it last waited for long, and one (Waiter::share_cores)
         std::uint64_t out_of_step;  // it has found that they call different things, and goes no further
         std::uint64_t pid_namespace;  // in which `pid` means it; written before `pid`
+        // In a cache line that nobody writes to any more: from when it first lends something, `pid` written last.
+        alignas(64) ArenaName arena;
     };
     Member& member(int rank) const { return *reinterpret_cast<Member*>(part(rank)); }
+
+    // The word of a rank's `opened` that has the bit of rank `of`.
+    std::uint64_t& opened(int rank, int of) const {
+        return reinterpret_cast<std::uint64_t*>(part(rank) + opened_)[static_cast<std::size_t>(of) / 64];
+    }
 
     // What a rank calls when `taken` operations are behind it; of each lane the last one.
     struct Called {
@@ -212,7 +228,7 @@ private:
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
-    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, lane_bytes_, first_lane_, first_area_,
+    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, lane_bytes_, opened_, first_lane_, first_area_,
         part_bytes_;
 };
 

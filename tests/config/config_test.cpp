@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/parse.h"
@@ -146,6 +150,39 @@ TEST_F(ConfigTest, TheProgramGoesOnWithTheDefaultAndSaysSo) {
         "FANLIGHT_PIECE=big: expected a number of bytes.*its default is used\n"
         "fanlight: FANLIGHT_WAIT=poll.*its default is used\n"
         "fanlight: FANLIGHT_WIAT is no setting .do you mean FANLIGHT_WAIT.");
+}
+
+// In a process of its own, since what is set once is set for good.
+int set_by_the_program() {
+    const auto setting = [](std::string_view variable) -> const Setting& {
+        for (const Setting& s : settings())
+            if (s.variable == variable) return s;
+        std::abort();
+    };
+    setenv("FANLIGHT_START_AFTER", "7", 1);
+    if (present_config().start_after != 7) return 1;
+    if (!set(setting("FANLIGHT_START_AFTER"), "9") || !set(setting("FANLIGHT_WAIT"), "spin")) return 2;
+    if (present_config().start_after != 9 || std::string_view(getenv("FANLIGHT_START_AFTER")) != "7") return 3;
+    for (const auto& [variable, wrong] : {std::pair("FANLIGHT_WAIT", "standing"), {"FANLIGHT_START_AFTER", "-1"}, {"FANLIGHT_PIECE", "long"}}) {
+        try {
+            set(setting(variable), wrong);
+            return 4;
+        } catch (const std::invalid_argument& e) {
+            if (std::string_view(e.what()).find(wrong) == std::string_view::npos) return 5;
+        }
+    }
+    if (config().start_after != 9 || config().wait != "spin" || config().piece != 0) return 6;
+    if (set(setting("FANLIGHT_START_AFTER"), "3") || present_config().start_after != 9) return 7;
+    return 0;
+}
+
+TEST_F(ConfigTest, AProgramSetsThemUntilTheyAreRead) {
+    const pid_t child = fork();
+    if (child == 0) _exit(set_by_the_program());
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Parse, Bytes) {

@@ -25,8 +25,9 @@ Data data_of(const Problem& p, int call);
 
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.
-// mapped: the buffers to run on, where all members reach all of them.  prepare: what is done with the plan before.
-std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr,
+// mapped: the buffers to run on, where all members reach all of them; lent: on buffers in this process's arena.
+// prepare: what is done with the plan before.
+std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr, bool lent = false,
                           const std::function<void(Plan&)>& prepare = {});
 // What run_and_check runs, for the operations whose plan can be made beforehand.
 Plan plan_of(const Group&, const Algorithm&, const Problem&, const Reach& = {});

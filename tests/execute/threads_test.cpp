@@ -25,17 +25,17 @@ const std::vector<int> sizes{2, 3}, mapped_sizes{2, 3};
 const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
 constexpr int mixed_calls = 100, relengthed_calls = 10;
 #else
-const std::vector<int> sizes{1, 2, 3, 4, 5, 7, 8}, mapped_sizes{2, 3, 5};
+const std::vector<int> sizes{1, 2, 3, 5, 8}, mapped_sizes{2, 3, 5};
 const std::vector<std::size_t> lengths{0, 1, 5, 14, 15, 300, 2049, 9001};
 constexpr int mixed_calls = 600, relengthed_calls = 40;
 #endif
 
-std::string run_all(const Algorithm& a, int size, bool single_copy) {
+std::string run_all(const Algorithm& a, int size, bool single_copy, bool lent = false) {
     // One element, inline, just beyond, several pieces, directly read.
     const auto all = problems(a, size, lengths);
     return on_threads(size, single_copy, [&](Group& g) {
         for (const Problem& p : all)
-            if (std::string w = run_and_check(g, a, p, 3); !w.empty()) return w;
+            if (std::string w = run_and_check(g, a, p, 3, nullptr, lent); !w.empty()) return w;
         return std::string();
     });
 }
@@ -46,6 +46,11 @@ TEST_P(Catalogue, StagedIsRight) {
 
 TEST_P(Catalogue, SingleCopyIsRight) {
     for (int size : sizes) EXPECT_EQ(run_all(*GetParam(), size, true), "") << size << " ranks";
+}
+
+// What would be staged is read where it lies.
+TEST_P(Catalogue, LentIsRight) {
+    for (int size : sizes) EXPECT_EQ(run_all(*GetParam(), size, false, true), "") << size << " ranks";
 }
 
 std::vector<const Algorithm*> all_algorithms() {
@@ -243,6 +248,27 @@ TEST(Credits, RootRunsAhead) {
         }
         return std::string();
     }), "");
+}
+
+// Pieces that are lent are waited for together, behind the last one, unless they are in scratch memory.
+TEST(Lent, IsTheOwnersOwnAgainBehindTheCall) {
+    constexpr std::size_t longest = 300000;
+    for (const auto& [operation, algorithm] : {std::pair{Operation::bcast, "one-to-all"}, {Operation::bcast, "binomial"}, {Operation::allgather, "all-read-all"},
+                                               {Operation::alltoall, "all-write-all"}, {Operation::scatter, "root-writes-all"}, {Operation::allreduce, "circulant"}})
+        EXPECT_EQ(on_threads(3, false, [&](Group& g) {
+            Problem p;
+            p.operation = operation;
+            p.size = 3;
+            p.bytes = longest;
+            if (reduces(operation)) p.element = 8, p.bytes = longest / 8 * 8;
+            for (int i = 0; i < 10; ++i) {
+                if (g.rank() == i % 3) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+                if (std::string w = run_and_check(g, *find_algorithm(operation, algorithm), p, 1, nullptr, true); !w.empty()) return w;
+            }
+            const bool lends = operation != Operation::bcast && operation != Operation::scatter;
+            if (g.lent() == 0 && (lends || g.rank() == 0)) return std::string("nothing was lent");
+            return std::string();
+        }), "") << to_string(operation) << " " << algorithm;
 }
 
 // More puts to one rank in a round than there are cells for, both ways: more than 16 ranks have two.

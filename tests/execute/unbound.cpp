@@ -31,8 +31,8 @@ bool reads(const BoundStep& s) {
 
 class Translation {
 public:
-    Translation(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach)
-        : lanes_(lanes), reach_(reach), offers_(bound.size()) {
+    Translation(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach, bool lent)
+        : lanes_(lanes), reach_(reach), lent_(lent), offers_(bound.size()) {
         result_.schedules.resize(bound.size());
         for (const BoundSchedule* b : bound) bound_.push_back(with_names(*b, static_cast<int>(bound_.size())));
     }
@@ -55,6 +55,8 @@ private:
     const SharedLanes& lanes(int rank) const { return *lanes_[static_cast<std::size_t>(rank)]; }
     std::size_t depth(int rank) const { return static_cast<std::size_t>(lanes(rank).depth()); }
     static bool is_far(const BoundStep& s) { return s.kind >= BoundKind::begin; }
+    // A put whose source is read until it has settled, its arrive, or its settle.
+    bool is_long(const BoundStep& s) const { return s.place == Place::direct || (lent_ && s.lendable); }
 
     // Its peers by their numbers among all.
     BoundSchedule with_names(BoundSchedule bound, int rank) const {
@@ -71,10 +73,12 @@ private:
     void find_awaited(int r) {
         for (const BoundStep& s : of(r).steps) {
             if (s.kind == BoundKind::put && s.acknowledged) awaited_.insert({s.peer, r, s.message - depth(r)});
-            if (s.kind == BoundKind::settle) awaited_.insert({s.peer, r, s.message});
+            if (s.kind == BoundKind::settle && is_long(s)) awaited_.insert({s.peer, r, s.message});
         }
     }
-    bool is_awaited(int reader, const BoundStep& s) const { return s.acknowledged && awaited_.contains({reader, s.peer, s.message}); }
+    bool is_awaited(int reader, const BoundStep& s) const {
+        return (s.acknowledged || is_long(s)) && awaited_.contains({reader, s.peer, s.message});
+    }
 
     void number_offers(int r) {
         auto& numbers = offers_[static_cast<std::size_t>(r)];
@@ -158,7 +162,9 @@ private:
             const int peer[] = {b.peer};
             switch (b.kind) {
                 case BoundKind::post: offer(r, {}, {Signal::posted, b.peer, b.message}, peer); break;
-                case BoundKind::settle: get(r, b.peer, {}, {Signal::taken, r, b.message}); break;
+                case BoundKind::settle:
+                    if (is_long(b)) get(r, b.peer, {}, {Signal::taken, r, b.message});
+                    break;
                 case BoundKind::offer:
                     s.order = Order::overwrite;
                     offer(r, s, {Signal::offer, -1, b.message}, std::span(of(r).readers).subspan(b.first_reader, b.readers));
@@ -238,6 +244,7 @@ private:
             const auto expected = bit ? static_cast<std::size_t>(reach_.local(writer)) : number++;
             if (p.cell != a.cell || p.message != expected || a.message != expected || p.name != a.name || (!bit && p.place != a.place))
                 fault(reader, "awaits message " + std::to_string(i) + " of rank " + std::to_string(writer) + " where that does not put it");
+            if (p.lendable && !a.lendable) fault(reader, "does not expect that message " + std::to_string(i) + " of rank " + std::to_string(writer) + " is lent");
             if (!bit && p.cell != lanes(writer).put_cell(reach_.local(writer), reach_.local(reader), p.message)) fault(writer, "puts into another's cell");
         }
     }
@@ -302,7 +309,7 @@ private:
             for (const auto& [m, range] : targets)
                 if ((writes(s) && range.meets(s.to_buffer, s.to, s.bytes)) || (reads(s) && range.meets(s.from_buffer, s.from, s.bytes)))
                     fault(r, "touches the target of a long put on its way");
-            if (s.kind == BoundKind::put && s.place == Place::direct) sources[message] = {s.from_buffer, s.from, s.from + s.bytes};
+            if (s.kind == BoundKind::put && is_long(s)) sources[message] = {s.from_buffer, s.from, s.from + s.bytes};
             if (s.kind == BoundKind::post && s.order == Order::overwrite) targets[message] = {s.to_buffer, s.to, s.to + s.bytes};
         }
         if (!sources.empty()) fault(r, "does not wait for the end of a long put");
@@ -315,20 +322,25 @@ private:
         bool direct = false, waits = false, late = false;
         for (const BoundStep& s : bound.steps) {
             direct |= s.kind == BoundKind::offer && s.place == Place::direct;
+            if (s.kind == BoundKind::offer && is_long(s) && s.from_buffer == Buffer::scratch && !bound.may_lend_scratch)
+                fault(r, "offers its scratch memory and does not say so");
+            if (s.kind == BoundKind::settle && !is_long(s)) continue;
             const bool tells = s.kind != BoundKind::gather && s.kind != BoundKind::get && s.kind != BoundKind::await_bit && s.kind != BoundKind::copy &&
                                s.kind != BoundKind::combine && (s.kind != BoundKind::arrive || is_awaited(r, s));
             waits |= s.kind == BoundKind::get || s.kind == BoundKind::arrive || s.kind == BoundKind::await_bit || s.kind == BoundKind::settle ||
                      (s.kind == BoundKind::put && (s.acknowledged || s.place == Place::direct));
             late |= waits && tells;
-            if (tells && static_cast<std::size_t>(&s - bound.steps.data()) >= bound.told) fault(r, "tells others something after it has told all");
+            if (!lent_ && tells && static_cast<std::size_t>(&s - bound.steps.data()) >= bound.told) fault(r, "tells others something after it has told all");
         }
         if (direct && !bound.has_direct_offers) fault(r, "offers its own memory and does not say so");
-        if (late && bound.tells_first) fault(r, "waits before it has told all");
+        // Of a plan that may lend nobody asks (Plan::tells_first).
+        if (!lent_ && late && bound.tells_first) fault(r, "waits before it has told all");
     }
 
     std::vector<BoundSchedule> bound_;
     const std::span<const SharedLanes* const> lanes_;
     const Reach& reach_;
+    const bool lent_;
     std::map<std::tuple<int, int, std::size_t>, Address> sent_from_;  // owner, reader, message
     std::set<std::tuple<int, int, std::size_t>> awaited_;  // reader, writer, message
     std::vector<std::map<Key, int>> offers_;               // of each rank: their numbers
@@ -337,8 +349,8 @@ private:
 
 }  // namespace
 
-Unbound unbound(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach) {
-    return Translation(bound, lanes, reach).run();
+Unbound unbound(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach, bool lent) {
+    return Translation(bound, lanes, reach, lent).run();
 }
 
 }  // namespace fanlight::testing

@@ -983,8 +983,9 @@ private:
             const Comm& comm = any_comm(r);
             const Mode mode = r.chance(80) ? Mode::non_blocking : Mode::blocking;
             const std::uint64_t seed = r.next();
-            const bool freed = setting_.has.pending_frees && r.chance(30),
-                       with_messages = !in_thread_ && !comm.inter && r.chance(10);
+            // What is drawn is the same on all ranks, whatever kind of communicator each of them has here.
+            const bool freed = setting_.has.pending_frees && r.chance(30), messages_as_well = r.chance(10),
+                       with_messages = messages_as_well && !in_thread_ && !comm.inter;
             if (comm.handle == MPI_COMM_NULL) continue;
             if (with_messages && !messages) {
                 messages = std::make_unique<Messages>(comm, seed, own);

@@ -38,6 +38,7 @@ std::vector<Range> all_of(const SharedLanes& lanes, int size) {
     };
     for (int r = 0; r < size; ++r) {
         put(&lanes.member(r), sizeof(SharedLanes::Member), r);
+        for (int of = 0; of < size; of += 64) put(&lanes.opened(r, of), sizeof(std::uint64_t), r);
         for (std::uint64_t i = 0; i < lanes.lanes(); ++i) put(&lanes.called(r, i), sizeof(SharedLanes::Called), r);
         for (std::uint64_t i = 0; i < lanes.areas(); ++i) put(lanes.staging(i, r), lanes.staging_bytes(), r);
         for (std::uint64_t i = 0; i < lanes.lanes(); ++i) {

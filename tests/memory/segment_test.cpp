@@ -253,6 +253,14 @@ TEST(SegmentRed, AForgedSegmentIsRefused) {
     }
 }
 
+// An emulator's own memory is in the way of this limit.
+[[maybe_unused]] bool addresses_are_limited() {
+    return in_child([] {
+        const rlimit little{1, RLIM_INFINITY};
+        return setrlimit(RLIMIT_AS, &little) == 0 && mmap(nullptr, 16 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 1;
+    }) == 0;
+}
+
 TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
     const auto fails = [](int resource, rlim_t limit, std::size_t bytes, std::errc expected) {
         return in_child([=] {
@@ -260,6 +268,8 @@ TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
             rlimit r{};
             getrlimit(resource, &r);
             r.rlim_cur = limit;
+            void* volatile room = std::malloc(100 << 10);  // for names and files, whatever the heap has left
+            std::free(room);
             if (setrlimit(resource, &r) != 0) return 1;
             for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
                 std::error_code error;
@@ -274,7 +284,9 @@ TEST(SegmentRed, LimitsOfTheProcessLeaveNothingBehind) {
     EXPECT_EQ(fails(RLIMIT_NOFILE, 0, 4096, std::errc::too_many_files_open), 0);
     EXPECT_EQ(fails(RLIMIT_FSIZE, 65536, 1 << 20, std::errc::file_too_large), 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    EXPECT_EQ(fails(RLIMIT_AS, 1, 16 << 20, std::errc::not_enough_memory), 0);
+    if (addresses_are_limited()) {
+        EXPECT_EQ(fails(RLIMIT_AS, 1, 16 << 20, std::errc::not_enough_memory), 0);
+    }
 #endif
     std::error_code error;
     EXPECT_FALSE(Segment::create(SIZE_MAX - 100, error));

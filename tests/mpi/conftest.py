@@ -57,6 +57,17 @@ def hosts_allowed():
         pytest.skip(tried.stderr.strip())
 
 
+@pytest.fixture(scope="session")
+def prefix(tmp_path_factory):
+    """An installation."""
+    folder = tmp_path_factory.mktemp("prefix")
+    # In a wheel's build this is a component of its own.
+    component = "development" if "SKBUILD:" in (running.BUILD / "CMakeCache.txt").read_text() else "fanlight"
+    subprocess.run(["cmake", "--install", running.BUILD, "--prefix", folder, "--component", component], check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder
+
+
 @pytest.fixture
 def plain(request):
     """Whether the tests run without Fanlight (--plain)."""

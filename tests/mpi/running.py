@@ -33,6 +33,9 @@ BUILD = _build_dir()
 PROGRAMS = BUILD / "tests/mpi" if (BUILD / "tests/mpi").exists() else BUILD
 LIBRARIES = pathlib.Path(os.environ.get("FANLIGHT_LIB_DIR", BUILD / "lib/fanlight"))
 
+# On a busy machine everything may take so many times as long.
+PATIENCE = float(os.environ.get("FANLIGHT_TEST_PATIENCE", 1))
+
 # What each MPI needs on a machine with fewer cores than ranks.
 MPICH_ENV = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "100"}
 
@@ -179,7 +182,7 @@ def run(mpi, ranks, command, fanlight=None, *, preload=True, preloads=(None,), s
                                    start_new_session=True)
         hung = False
         try:
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate(timeout=PATIENCE * timeout)
         except subprocess.TimeoutExpired:
             hung = True
             _end(process)

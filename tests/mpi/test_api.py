@@ -124,17 +124,6 @@ def test_headers_are_made_from_the_table(tmp_path, fanlight_only):
             "run: python src/api/generate.py headers include/fanlight"
 
 
-@pytest.fixture(scope="session")
-def prefix(tmp_path_factory):
-    """An installation."""
-    folder = tmp_path_factory.mktemp("prefix")
-    # In a wheel's build this is a component of its own.
-    component = "development" if "SKBUILD:" in (running.BUILD / "CMakeCache.txt").read_text() else "fanlight"
-    subprocess.run(["cmake", "--install", running.BUILD, "--prefix", folder, "--component", component], check=True,
-                   stdout=subprocess.DEVNULL)
-    return folder
-
-
 def test_cmake_package(prefix, tmp_path, fanlight_only):
     for command in (["cmake", "-S", running.ROOT / "tests/api/package", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}",
                      f"-DMPI_C_COMPILER={OPENMPI.root}/bin/mpicc", f"-DEXAMPLES={running.ROOT}/examples"],

@@ -307,7 +307,7 @@ def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
     # MPICH does not look whether it is allowed, and aborts.
     settings = {"MPIR_CVAR_CH4_CMA_ENABLE": "0"}
     result = run(mpi, ranks, "plain_calls", {"VERBOSE": 1, "SINGLE_COPY": "on"}, preload=not plain, settings=settings,
-                 wrapper=[running.PROGRAMS / "no_single_copy"]).must_be_ok()
+                 wrapper=[running.PROGRAMS / "forbid", "single-copy"]).must_be_ok()
     if not plain:
         assert result.report.calls("allreduce") > 90, str(result)
         assert "single copy no" in result.err, str(result)
@@ -366,7 +366,7 @@ def test_others_may_read_this_process_while_they_need_to(mpi, single_copy, tmp_p
     assert f"single copy {'yes' if said else 'no'}" in result.err, str(result)
     # Where it helps nothing.
     result = run(mpi, 3, "plain_calls", {"SINGLE_COPY": "on", "VERBOSE": 1}, settings=settings, preloads=preloads,
-                 wrapper=[running.PROGRAMS / "no_single_copy"]).must_be_ok()
+                 wrapper=[running.PROGRAMS / "forbid", "single-copy"]).must_be_ok()
     assert result.err.count("yama: allowed") == 3 and result.err.count("yama: forbidden") == 3, str(result)
     assert "single copy no" in result.err, str(result)
 

@@ -92,3 +92,7 @@ def test_global_memory(debian, tmp_path, fanlight_only):
     library = running.LIBRARIES / f"libdart-fanlight-{debian.abi}.so"
     program = compiled(debian, tmp_path, "memory", "../dart/memory.c", options=[f"-I{ROOT}/include", library, f"-Wl,-rpath,{running.LIBRARIES}"])
     run(debian, 2, program, preload=False).must_be_ok()
+
+
+def test_variables_of_mpi_t(debian, tmp_path, fanlight_only):
+    run(debian, 2, compiled(debian, tmp_path, "variables", "mpi_t/variables.c")).must_be_ok()

@@ -139,3 +139,13 @@ def test_from_an_empty_environment(mpi, package, wheel, tmp_path, fanlight_only)
     seconds = time.monotonic() - start
     print(f"{package}: {seconds:.0f} s")
     assert seconds < 60
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("script,says", [("newcomer", "served after"), ("container/try", "== podman run --shm-size=1m")])
+def test_elsewhere(wheel, script, says, fanlight_only):
+    """With Debian's Open MPI in an empty Debian, and in a container as podman's defaults are."""
+    done = subprocess.run([ROOT / "packaging" / script, wheel], capture_output=True, text=True, timeout=1000)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0 and says in done.stdout, done.stdout + done.stderr

@@ -7,7 +7,8 @@
 Each change is made in a copy of the tree (build/mutate/tree), what its tests need is built, and they
 run, the quickest first, until one fails.  Results are kept in build/mutate/results.json, so that a run
 can be stopped and goes on where it was; --again forgets the survivors, to try new tests on them.
-equivalent.txt has the changes that alter no behaviour, each with the reason.
+equivalent.txt has the changes that alter no behaviour, each with the reason.  On a busy machine: nice -n 19, and
+FANLIGHT_TEST_PATIENCE for the limits that the tests have themselves (tests/mpi/running.py).
 """
 
 import argparse
@@ -26,8 +27,9 @@ ROOT = HERE.parents[1]
 WORK = ROOT / "build/mutate"
 TREE, BUILD, RESULTS = WORK / "tree", WORK / "build", WORK / "results.json"
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
-# How long one change may take to build, and one command may run: what hangs is noticed.
-BUILD_LIMIT, TEST_LIMIT = 1200, 120
+# How long one build may take, and a command without a change; with one a multiple of that (--patience): what hangs is
+# noticed, and a slow machine is not taken for a change that was noticed.
+BUILD_LIMIT, TEST_LIMIT, SHORTEST = 3600, 1200, 5
 
 
 # --- what is changed ----------------------------------------------------------------------
@@ -139,18 +141,18 @@ ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not kille
 EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
            unit("execute_polling_test"), unit("execute_wait_test"),
            unit("execute_threads_test")]
-PRELOAD, MPI_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all"
+PRELOAD, MPI_TESTS, API_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all", "tests/api/all"
 
 # The first pattern that fits: what is built, and what runs.
 CHECKS = [
-    (r"src/select/", ["select_test", PRELOAD, MPI_TESTS], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
+    (r"src/select/", ["select_test", PRELOAD, MPI_TESTS, API_TESTS], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
     (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("schedule_catalogue_test")]),
-    (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS],
+    (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
-    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS],
+    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
      [unit("execute_exchange_test"), on_mpi("test_transports", "between_nodes or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
-    (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS], [*EXECUTE, *ALL_MPI]),
-    (r"src/collective/", [PRELOAD, MPI_TESTS], ALL_MPI),
+    (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS], [*EXECUTE, *ALL_MPI]),
+    (r"src/collective/", [PRELOAD, MPI_TESTS, API_TESTS], ALL_MPI),
 ]
 
 
@@ -195,7 +197,7 @@ def prepare():
             copy.unlink()
     mpich = os.environ.get("FANLIGHT_MPICH_ROOT", ROOT / ".venv/mpich")
     if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(BUILD), "-DFANLIGHT_TESTS=ON", "-DCMAKE_BUILD_TYPE=Quick",
-            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG", "-DCMAKE_C_FLAGS_QUICK=-O1", f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
+            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=ON", f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
 
 
@@ -203,8 +205,8 @@ def words(command):
     return " ".join(pathlib.Path(w).name if "/" in w else w for w in command)
 
 
-def tried(change, clean):
-    """What one change comes to; None if it cannot be tried."""
+def tried(change, clean, patience):
+    """What one change comes to.  clean: how long each command takes without a change, 0 if it fails."""
     targets, commands = checks(change.file)
     start = time.monotonic()
     copy = TREE / change.file
@@ -216,15 +218,19 @@ def tried(change, clean):
             if words(command) not in clean:
                 if not built(targets):
                     sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
-                clean[words(command)] = run(command, 3 * TEST_LIMIT) == 0
-                print(f"{'passes' if clean[words(command)] else 'FAILS'} unchanged: {words(command)}", flush=True)
+                began = time.monotonic()
+                passes = run(command, TEST_LIMIT) == 0
+                clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
+                print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
+                if not passes:
+                    print(run.output[-1000:], flush=True)
         copy.write_text(change.applied(original))
         if not built(targets):
             return {"found": "does not compile"}
         for command in commands:
             if not clean[words(command)]:
                 continue
-            status = run(command, TEST_LIMIT)
+            status = run(command, patience * max(SHORTEST, clean[words(command)]))
             if status != 0:
                 result = {"found": words(command) + (" (too long)" if status is None else "")}
                 break
@@ -239,6 +245,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--minutes", type=float, default=1e9, help="begin none after so long")
+    parser.add_argument("--patience", type=float, default=8, help="a command that takes so many times as long as without a change has failed")
     parser.add_argument("--again", action="store_true", help="try the survivors again")
     parser.add_argument("--show", action="store_true")
     arguments = parser.parse_args()
@@ -253,6 +260,8 @@ def main():
     reasons = {block[0]: " ".join(block[1:]) for block in entries(HERE / "equivalent.txt")}
     first = list(chosen())
     all_changes = first + list(drawn(arguments.seed, 2 * arguments.number))
+    for change in first:
+        change.applied((ROOT / change.file).read_text())  # says so at once if the text is no longer there
     if not arguments.show:
         prepare()
     counted = []
@@ -263,7 +272,7 @@ def main():
         if name in reasons or arguments.only not in name:
             continue
         if name not in results and not arguments.show and time.monotonic() < end:
-            results[name] = tried(change, known["clean"])
+            results[name] = tried(change, known["clean"], arguments.patience)
             RESULTS.write_text(json.dumps(known, indent=1))
             print(f"{results[name]['found'] or 'SURVIVED'} ({results[name].get('seconds', 0)} s)\n  {name}", flush=True)
         if name in results and results[name]["found"] != "does not compile":

@@ -1,4 +1,6 @@
+import io
 import json
+import re
 
 import pytest
 from rich.console import Console
@@ -38,6 +40,14 @@ def test_table(capsys):
                  "1 communicator served; left to the MPI library: 3 communicators with 1 rank (a communicator of one rank), "
                  "1 communicator with 2 ranks (fewer calls than FANLIGHT_START_AFTER)"):
         assert part in said, part
+
+
+def test_what_rich_prints_is_the_table():
+    """Beside other things, and by a console of the program's own."""
+    report, console = reports.Report(EXAMPLE), Console(width=140, file=io.StringIO(), force_terminal=True)
+    console.print(report)
+    colored = console.file.getvalue()
+    assert "\x1b[1m" in colored and re.sub(r"\x1b\[[\d;]*m", "", colored) == str(report)
 
 
 def guard_row(operation, first, faster, applied=False, **more):

@@ -9,13 +9,12 @@
 #include <thread>
 
 #include "algorithms/registry.h"
+#include "every_algorithm.h"
 #include "graphs.h"
 #include "schedule/all_ranks.h"
 #include "schedule/verify.h"
 
 namespace fanlight {
-
-inline void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
 
 namespace {
 
@@ -127,16 +126,19 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
                 if (family_of(p.operation) == Family::signal) break;
             }
         }
-    // An algorithm's parameters change its schedule, never its result.
+    // An algorithm's parameters change its schedule, never its result; nor does the topology.  Of many ranks some roots.
     const std::size_t plain = result.size();
-    for (std::size_t i = 0; i < plain && size <= 17; ++i)
+    const auto varies = [&](const Problem& one) {
+        return size <= 9 || (size <= 17 && (one.root <= 1 || one.root == size / 3 || one.root == size - 1));
+    };
+    for (std::size_t i = 0; i < plain; ++i) {
+        if (!varies(result[i])) continue;
         for (const Parameters& parameters : parameters_of(algorithm, size)) {
             result.push_back(result[i]);
             const std::size_t piece = result[i].parameters.piece;
             result.back().parameters = parameters;
             result.back().parameters.piece = piece;
         }
-    for (std::size_t i = 0; i < plain && size <= 17; ++i)
         for (const Topology& topology : topologies_of(algorithm, size)) {
             result.push_back(result[i]);
             result.back().topology = topology;
@@ -144,6 +146,7 @@ std::vector<Problem> problems(const Algorithm& algorithm, int size) {
             result.push_back(result.back());
             result.back().parameters.minimum = 16;
         }
+    }
     return result;
 }
 
@@ -200,12 +203,6 @@ TEST_P(Catalogue, is_right) {
     for (const std::string& failure : failures) ADD_FAILURE() << failure;
     EXPECT_GT(verified, 0) << "its restrictions forbid every problem";
     RecordProperty("problems", verified);
-}
-
-std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
-    std::string name = std::string(to_string(info.param.operation)) + "_" + std::string(info.param.name);
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(every, Catalogue,

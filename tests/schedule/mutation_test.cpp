@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.h"
+#include "every_algorithm.h"
 #include "graphs.h"
 #include "samples.h"
 #include "schedule/all_ranks.h"
@@ -12,8 +13,6 @@
 #include "schedule/verify.h"
 
 namespace fanlight {
-
-inline void PrintTo(const Algorithm& a, std::ostream* out) { *out << to_string(a.operation) << '/' << a.name; }
 
 namespace {
 
@@ -141,12 +140,6 @@ TEST_P(Mutation, an_overwrite_in_place_of_a_combine_is_seen) {
         s.order = Order::overwrite;
         expect_seen(broken, r, i, "overwrites");
     });
-}
-
-std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
-    std::string name = std::string(to_string(info.param.operation)) + "_" + std::string(info.param.name);
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
 }
 
 INSTANTIATE_TEST_SUITE_P(every, Mutation,

@@ -55,6 +55,7 @@ TEST(SingleCopy, ReadsAChild) {
 TEST(SingleCopy, AnotherUserMayNot) {
     if (geteuid() != 0) GTEST_SKIP() << "needs root";
     const pid_t parent = getpid();
+    if (const SingleCopyProbe own = probe_single_copy(parent, &cookie, cookie); !own.allowed) GTEST_SKIP() << own.why_not;
     EXPECT_EQ(in_child([&] {
         if (setgid(1) != 0 || setuid(1) != 0) return 1;
         const SingleCopyProbe probe = probe_single_copy(parent, &cookie, cookie);

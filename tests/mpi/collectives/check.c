@@ -24,6 +24,31 @@ void complete_layout(struct layout *layout) {
     must(MPI_Type_get_extent(layout->type, &lower, &layout->extent), "MPI_Type_get_extent");
 }
 
+// Before it lies where it came from.
+enum { HEAD = 64 };
+
+static unsigned char *new_memory(size_t bytes) {
+    static int number, rank = -1;
+    if (rank < 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const bool of_mpi = memory == OF_MPI || (memory == OF_BOTH && (number++ + rank) % 2);
+    unsigned char *all = NULL;
+    if (of_mpi) must(MPI_Alloc_mem((MPI_Aint)(bytes + HEAD), MPI_INFO_NULL, &all), "MPI_Alloc_mem");
+    else all = malloc(bytes + HEAD);
+    if (!all) {
+        fprintf(stderr, "out of memory: %zu bytes\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    all[0] = of_mpi;
+    return all + HEAD;
+}
+
+static void free_memory(unsigned char *block) {
+    if (!block) return;
+    unsigned char *all = block - HEAD;
+    if (all[0]) must(MPI_Free_mem(all), "MPI_Free_mem");
+    else free(all);
+}
+
 struct area new_area(const struct layout *layout, MPI_Count items) {
     int low = layout->part[0].at, high = low + layout->part[0].bytes;
     for (int i = 1; i < layout->parts; ++i) {
@@ -32,26 +57,21 @@ struct area new_area(const struct layout *layout, MPI_Count items) {
         if (part->at + part->bytes > high) high = part->at + part->bytes;
     }
     size_t data = items > 0 ? (size_t)((items - 1) * layout->extent) + (size_t)(high - low) : 0;
-    struct area area = {malloc(data + 2 * GUARD), data + 2 * GUARD, NULL};
-    if (!area.base) {
-        fprintf(stderr, "out of memory: %zu bytes\n", area.bytes);
-        MPI_Abort(MPI_COMM_WORLD, 3);
-    }
+    struct area area = {new_memory(data + 2 * GUARD), data + 2 * GUARD, NULL};
     memset(area.base, POISON, area.bytes);
     area.at = area.base + GUARD - low;
     return area;
 }
 
 struct area copy_area(const struct area *area) {
-    struct area copy = {malloc(area->bytes), area->bytes, NULL};
-    if (!copy.base) MPI_Abort(MPI_COMM_WORLD, 3);
+    struct area copy = {new_memory(area->bytes), area->bytes, NULL};
     memcpy(copy.base, area->base, area->bytes);
     copy.at = copy.base + (area->at - area->base);
     return copy;
 }
 
 void free_area(struct area *area) {
-    free(area->base);
+    free_memory(area->base);
     area->base = NULL;
 }
 

@@ -72,6 +72,8 @@ int finish(void);  // sums up over all ranks, prints `ok <checks>`; the exit sta
 
 // Options.
 extern bool quick, huge, plain, commutative;
+// Whence buffers come: malloc, MPI_Alloc_mem, or the one and the other in turn, on other ranks in another order.
+extern enum memory { OF_MALLOC, OF_MPI, OF_BOTH } memory;
 bool wanted(const char *operation);
 // With --plain what the MPI libraries themselves do wrong is left out.
 bool wrong_in_mpi(bool defect);

@@ -1,6 +1,6 @@
 // The blocking collectives of MPI, checked from outside: uses nothing but MPI.
 //
-//   collectives [--quick] [--large] [--plain] [--commutative] [--only=operation,...]
+//   collectives [--quick] [--large] [--plain] [--commutative] [--memory=mpi|both] [--only=operation,...]
 //
 // Prints `ok <number of checks>`; or says what is wrong, the first of each kind, and ends with 1.
 #include <stdatomic.h>
@@ -12,6 +12,7 @@
 #include "check.h"
 
 bool quick, huge, plain, commutative;
+enum memory memory = OF_MALLOC;
 static const char *only;
 
 bool wrong_in_mpi(bool defect) { return plain && defect; }
@@ -100,6 +101,8 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--large")) huge = true;
         else if (!strcmp(argv[i], "--plain")) plain = true;
         else if (!strcmp(argv[i], "--commutative")) commutative = true;
+        else if (!strcmp(argv[i], "--memory=mpi")) memory = OF_MPI;
+        else if (!strcmp(argv[i], "--memory=both")) memory = OF_BOTH;
         else if (!strncmp(argv[i], "--only=", 7)) only = argv[i] + 7;
         else return fprintf(stderr, "unknown option %s\n", argv[i]), 2;
     }

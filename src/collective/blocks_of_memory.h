@@ -1,0 +1,16 @@
+// Memory that the program asks for by MPI_Alloc_mem or fanlight_alloc_mem: large blocks lie where the other ranks of the
+// node can load from (memory/arena.h).
+#pragma once
+
+#include <cstddef>
+
+#include "collective/mpi_header.h"
+
+namespace fanlight::blocks_of_memory {
+
+// MPI_Alloc_mem; false: the MPI library's.
+bool allocate(MPI_Aint bytes, MPI_Info, void* baseptr);
+// MPI_Free_mem; false: it is none of ours.
+bool release(void* base) noexcept;
+
+}  // namespace fanlight::blocks_of_memory

@@ -1,0 +1,71 @@
+// The memory of a group's other members, as far as this process reaches it: that of its own threads, what lies in an
+// arena (memory/arena.h), and by system calls what the kernel allows.
+//
+// What a member stages is copied twice.  Where it lies in the arena of a member whom the others can load from, it is
+// lent instead: they are told of the place.  Each message decides for itself, and nothing is agreed on: when a member
+// has something to lend for the first time it says where its arena is, and stages; who then gets something long from
+// it opens the arena, and says so; from there on the one lends to the other.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/peer_arena.h"
+#include "transport/shared.h"
+
+namespace fanlight {
+
+// Messages of this process's that were lent.
+inline constinit std::atomic<std::uint64_t> messages_lent{0};
+
+class PeerMemory {
+public:
+    PeerMemory(const SharedLanes&, int rank, int size);
+    // When there is memory to meet in, and when all members are there.
+    void enter();
+    void meet();
+    pid_t pid(int peer) const { return pids_[static_cast<std::size_t>(peer)]; }
+    // In this process's pid namespace; elsewhere the same number may be a stranger's, or nobody's.
+    bool knows(int peer) const { return known_[static_cast<std::size_t>(peer)]; }
+
+    // Whether all of these can load it from this process's arena.
+    bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers);
+    // How a put tells of what is lent: the distance from the start of its owner's arena.
+    std::uint64_t distance(const std::byte* from) const { return reinterpret_cast<std::uint64_t>(from) - base_; }
+    std::uint64_t address(int peer, std::uint64_t distance) const { return lanes_.member(peer).arena.base + distance; }
+
+    // Something came staged that could have been lent.
+    void look_for(int peer) {
+        if (!looked_[static_cast<std::size_t>(peer)]) find(peer);
+    }
+    // Where this process reaches what the peer calls `there`; null: nowhere, but perhaps copy() does.
+    std::byte* at(int peer, std::uint64_t there, std::size_t bytes) {
+        const auto p = static_cast<std::size_t>(peer);
+        if (is_own_[p]) return reinterpret_cast<std::byte*>(there);
+        if (!looked_[p]) find(peer);
+        PeerArena* const arena = arenas_[p].get();
+        return arena && arena->has(there, bytes) ? arena->at(there, bytes) : nullptr;
+    }
+    enum class Way { read, write };
+    // `bytes` between `here` and the peer's `there`, which at() did not reach.  Returns an error's number, or 0.
+    int copy(Way, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
+
+private:
+    void find(int peer);
+
+    const SharedLanes& lanes_;
+    const int rank_;
+    std::uint64_t base_ = 0;   // of the own arena, once the others were told
+    bool may_lend_ = true;     // false: they cannot be told
+    std::vector<pid_t> pids_;
+    std::vector<char> known_, is_own_, looked_;  // of each peer; is_own_: it is a thread of this process
+    std::vector<std::shared_ptr<PeerArena>> arenas_;
+};
+
+}  // namespace fanlight

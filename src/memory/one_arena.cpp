@@ -1,0 +1,7 @@
+// Compiled into each shared library by itself: what comes from an archive is not exported.
+#include "memory/one_arena.h"
+
+// GCC makes what is inline and visible unique in the process.
+extern "C" {
+[[gnu::visibility("default"), gnu::used]] inline constinit fanlight::OneArena fanlight_arena_0{};
+}
