@@ -76,9 +76,11 @@ private:
 std::string run_each(Members& members, Group& g, const Algorithm& a, const std::vector<Problem>& all) {
     std::string wrong;
     for (const Problem& p : all) {
-        const std::string w = run_and_check(g, a, p, 2, nullptr, [&](Plan& plan) { members.give_memory(g, plan); });
-        if (wrong.empty()) wrong = w;
-        members.meet();  // it is freed
+        for (const bool lent : {false, true}) {
+            const std::string w = run_and_check(g, a, p, 2, nullptr, lent, [&](Plan& plan) { members.give_memory(g, plan); });
+            if (wrong.empty()) wrong = w;
+            members.meet();  // it is freed
+        }
     }
     return wrong;
 }
