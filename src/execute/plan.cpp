@@ -373,9 +373,10 @@ void connect(BoundSchedule& bound, int rank, const SharedLanes& lanes) {
     for (BoundStep& s : bound.steps) {
         switch (s.kind) {
             case BoundKind::put:
+            case BoundKind::settle:
                 s.cell = lanes.put_cell(rank, s.peer, s.message);
-                [[fallthrough]];
-            case BoundKind::settle: s.channel = lanes.channel(s.peer, rank); break;
+                s.channel = lanes.channel(s.peer, rank);
+                break;
             case BoundKind::arrive:
                 s.cell = lanes.put_cell(s.peer, rank, s.message);
                 [[fallthrough]];

@@ -36,13 +36,13 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room) : SharedLanes(bas
 SharedLanes::SharedLanes(std::byte* base, int size, Room room, Extent extent)
     : base_(base), size_(static_cast<std::size_t>(size)), lines_(static_cast<std::size_t>(std::min(extent.peers, size))), offers_per_rank_(extent.offers) {
     const Shape& shape = *std::ranges::find_if(shapes, [&](const Shape& s) { return size <= s.ranks; });
-    lanes_ = room == Room::one ? std::min<std::uint64_t>(shape.lanes, size <= 32 ? 4 : 2) : shape.lanes;
+    lanes_ = room == Room::one ? std::min<std::uint64_t>(shape.lanes, size <= 32 ? 4 : size <= 256 ? 2 : 1) : shape.lanes;
     areas_ = std::min(shape.areas, lanes_);
     posts_ = shape.posts;
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
     payload_bytes_ = cell_bytes_ - sizeof(Cell);
-    staging_bytes_ = shape.staging;
+    staging_bytes_ = lanes_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
     offer_bytes_ = std::max<std::size_t>(cell_bytes_, 64);
     const std::size_t channel = sizeof(std::uint64_t) + posts_ * sizeof(Channel::Post);
     line_bytes_ = whole(static_cast<std::size_t>(depth_) * cell_bytes_ + channel, cell_bytes_ < 128 ? 64 : 128);
