@@ -57,7 +57,7 @@ std::string why_not() {
 // Why long blocks of malloc are not where other ranks can load from them, where they should be.
 std::string why_no_shared_heap() {
     const auto heap = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "fanlight_heap"));
-    if (!heap && config().heap != "shared") return "";
+    if (!heap && present_config().heap != "shared") return "";  // MPI_T may still set others
     if (!heap) return std::string("libfanlight-heap.so must be preloaded before libfanlight-") + own_abi().preload + ".so, as `fanlight run --shared-heap` does";
     const std::string_view why = heap();
     if (why.starts_with("FANLIGHT_HEAP=")) return "";  // off, as it is wanted

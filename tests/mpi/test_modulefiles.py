@@ -19,7 +19,7 @@ def in_a_shell(prefix, script):
         pytest.skip("no namespaces here")
     over = f"mount -t overlay overlay -o lowerdir={PACKAGES}/usr:/usr /usr || exit 77\n. /usr/share/lmod/lmod/init/bash\n"
     done = subprocess.run(["unshare", "--mount", "env", "-i", "PATH=/usr/bin:/bin", f"MODULEPATH={prefix}/share/modulefiles", "bash", "-c", over + script],
-                          capture_output=True, text=True)
+                          capture_output=True, text=True, timeout=120)
     if done.returncode == 77:
         pytest.skip("no overlay over /usr here")
     assert done.returncode == 0, done.stdout + done.stderr
