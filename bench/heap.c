@@ -69,18 +69,20 @@ static double time_of(void (*what)(const struct heap *, size_t), const struct he
 
 static int compare(const void *a, const void *b) { return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b); }
 
-enum { pairs = 15 };
+enum { most_pairs = 1001 };
 
+// Batches are short, and each begins one time first and one time second: another program takes the core away now and then.
 static void row(const char *name, void (*what)(const struct heap *, size_t), const struct heap *libcs, const struct heap *ours, double seconds) {
+    static double ratio[most_pairs];
     printf("%-22s", name);
     for (size_t bytes = 65536; bytes <= (size_t)64 << 20; bytes *= 4) {
-        int times = 1;
-        while (time_of(what, libcs, bytes, times) * times < seconds / pairs / 4 && times < 1 << 20) times *= 2;
+        int times = 1, pairs = 0;
+        while (time_of(what, libcs, bytes, times) * times < 2e-4 && times < 1 << 20) times *= 2;
         time_of(what, ours, bytes, times);
-        double ratio[pairs];
-        for (int i = 0; i < pairs; ++i) {
-            const double theirs = time_of(what, libcs, bytes, times);
-            ratio[i] = theirs / time_of(what, ours, bytes, times);
+        for (const double begin = now(); pairs < most_pairs && (pairs < 5 || now() - begin < seconds); ++pairs) {
+            const int first = pairs % 2;
+            const double one = time_of(what, first ? ours : libcs, bytes, times), other = time_of(what, first ? libcs : ours, bytes, times);
+            ratio[pairs] = first ? other / one : one / other;
         }
         qsort(ratio, pairs, sizeof *ratio, compare);
         printf(" %8.2f", ratio[pairs / 2]);

@@ -320,6 +320,10 @@ static void measure_pair(Pair *p, FILE *out)
 
 void measure_limits(Shared *shared, FILE *out)
 {
+    if (shared->nodes > 1) {
+        measure_link(shared, out);
+        return;
+    }
     if (!shared->mapped || shared->ranks < 2) {
         if (shared->rank == 0)
             fprintf(out, "{\"type\":\"note\",\"note\":\"no limits: they need two ranks on one node "

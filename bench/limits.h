@@ -9,5 +9,7 @@
 
 // All ranks call it; rank 0 writes one JSON line per limit.
 void measure_limits(Shared *shared, FILE *out);
+// Of several nodes what a message between them takes; by measure_limits.
+void measure_link(Shared *shared, FILE *out);
 
 #endif

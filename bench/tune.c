@@ -6,6 +6,7 @@
 // last rank.  Samples come in windows; the candidates' windows follow each other in random order, with other
 // buffers each time.  After each round the slower half of the candidates goes; the last ones stay for the rest of the
 // cell's time, and the medians of their windows are written, as JSON lines, with the MPI library's of the same rounds.
+#include "limits.h"
 #include "operations.h"
 #include "run_line.h"
 #include "statistics.h"
@@ -45,7 +46,7 @@ typedef struct Tune {
     Candidate candidates[MOST_CANDIDATES];
     int candidate_count;
     unsigned char *send[MOST_SETS], *receive[MOST_SETS];
-    int sets, set;
+    int sets, set, most_sets;
     size_t memory;
     double cell_seconds;
     uint64_t random;
@@ -107,6 +108,25 @@ static void take_samples(Tune *t, const Candidate *c, int samples, int calls, do
         }
     }
     PMPI_Allreduce(mine, taken, samples, MPI_DOUBLE, MPI_MAX, t->shared.control);
+}
+
+// What the clock and the wait for the common moment take of a sample.
+static void report_empty_samples(Tune *t)
+{
+    double mine[MOST_SAMPLES], taken[MOST_SAMPLES];
+    if (!t->common_clock)
+        return;
+    double first = agreed_maximum(&t->shared, now()) + 20e-6;
+    for (int i = 0; i < MOST_SAMPLES; ++i) {
+        wait_until(first + i * 3e-6);
+        mine[i] = now() - (first + i * 3e-6);
+    }
+    PMPI_Allreduce(mine, taken, MOST_SAMPLES, MPI_DOUBLE, MPI_MAX, t->shared.control);
+    if (!t->out)
+        return;
+    fprintf(t->out, "{\"type\":\"limit\",\"limit\":\"empty_sample\",\"time\":");
+    statistics_write(t->out, statistics_of(taken, MOST_SAMPLES));
+    fprintf(t->out, "}\n");
 }
 
 // The median of a window; the same on all ranks.
@@ -378,7 +398,7 @@ static bool set_cell(Tune *t, const char *name, size_t size)
     if (both > t->memory)
         return false;
     t->sets = (int)(t->memory / both);
-    t->sets = t->sets > MOST_SETS ? MOST_SETS : t->sets;
+    t->sets = t->sets > t->most_sets ? t->most_sets : t->sets;
     for (int i = 0; i < t->sets; ++i) {
         t->send[i] = t->send[0] + (size_t)i * both;
         t->receive[i] = t->send[i] + (send + BENCH_GUARD + 4096 + 63) / 64 * 64;
@@ -459,21 +479,27 @@ static void write_cpus(FILE *out, const cpu_set_t *cpus)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"seconds", 1, 0, 's'}, {"seed", 1, 0, 'r'}, {"memory", 1, 0, 'M'}, {0, 0, 0, 0}};
-    Tune t = {.cell_seconds = 0.5, .memory = (size_t)64 << 20, .random = 1};
-    for (int c; (c = getopt_long(argc, argv, "s:r:M:", names, NULL)) != -1;)
+    static const struct option names[] = {{"seconds", 1, 0, 's'}, {"seed", 1, 0, 'r'}, {"memory", 1, 0, 'M'},
+                                          {"same-buffers", 0, 0, 'b'}, {"with-limits", 0, 0, 'L'}, {"bind", 0, 0, 'B'}, {0, 0, 0, 0}};
+    Tune t = {.cell_seconds = 0.5, .memory = (size_t)64 << 20, .random = 1, .most_sets = MOST_SETS};
+    bool limits = false, bind = false;
+    for (int c; (c = getopt_long(argc, argv, "s:r:M:bLB", names, NULL)) != -1;)
         switch (c) {
         case 's': t.cell_seconds = atof(optarg); break;
         case 'r': t.random = 2 * strtoull(optarg, NULL, 10) + 1; break;
         case 'M': t.memory = (size_t)strtoull(optarg, NULL, 10); break;
+        case 'b': t.most_sets = 1; break;
+        case 'L': limits = true; break;
+        case 'B': bind = true; break;
         default: optind = argc + 1;
         }
     if (optind != argc - 1) {
-        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] PLAN\n");
+        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] [--same-buffers] [--with-limits] [--bind] PLAN\n");
         return 2;
     }
     MPI_Init(&argc, &argv);
     shared_open(&t.shared);
+    bool bound = bind && shared_bind(&t.shared);
     t.common_clock = t.shared.mapped && !t.shared.oversubscribed;
     *(void **)&t.set_algorithm = dlsym(RTLD_DEFAULT, "fanlight_set_algorithm");
     *(void **)&t.get_algorithm = dlsym(RTLD_DEFAULT, "fanlight_get_algorithm");
@@ -500,9 +526,13 @@ int main(int argc, char **argv)
         cpu_set_t mine;
         CPU_ZERO(&mine);
         sched_getaffinity(0, sizeof mine, &mine);
-        write_run_line(t.out, &t.shared, false, 0);
+        write_run_line(t.out, &t.shared, bound, 0);
         write_cpus(t.out, &mine);
         fflush(t.out);
+    }
+    if (limits) {
+        measure_limits(&t.shared, t.out);
+        report_empty_samples(&t);
     }
     bool good = run_plan(&t, plan);
     write_end(&t);

@@ -11,8 +11,8 @@
 
 #include "algorithms/level_names.h"
 #include "algorithms/registry.h"
+#include "binding.h"
 #include "config/config.h"
-#include "model/simulate.h"
 #include "schedule/all_ranks.h"
 #include "schedule/count.h"
 #include "schedule/describe.h"
@@ -43,7 +43,10 @@ const Algorithm& named(std::string_view operation, std::string_view name) {
     throw std::invalid_argument(message);
 }
 
-// An algorithm's function is only called for problems that its restrictions allow.
+}  // namespace
+
+namespace fanlight {
+
 const Algorithm& named_for(std::string_view name, const Problem& p) {
     const Algorithm& a = named(to_string(p.operation), name);
     if (const std::string why = restriction(a, p); !why.empty())
@@ -51,7 +54,6 @@ const Algorithm& named_for(std::string_view name, const Problem& p) {
     return a;
 }
 
-// Of all ranks, by a row of the catalogue, a file that has been read, or a SavedPlan.
 std::vector<Schedule> schedules_by(nb::handle algorithm, const Problem& p) {
     if (!nb::isinstance<nb::str>(algorithm)) return schedules_of_plan(algorithm, p);
     const Algorithm& a = named_for(nb::cast<std::string_view>(algorithm), p);
@@ -59,6 +61,22 @@ std::vector<Schedule> schedules_by(nb::handle algorithm, const Problem& p) {
     of_plan.parameters.plan = a.plan;
     return schedules_of_all(a.schedule, of_plan);
 }
+
+std::string kind_text(StepKind k) {
+    switch (k) {
+        case StepKind::put: return "put";
+        case StepKind::arrive: return "arrive";
+        case StepKind::offer: return "offer";
+        case StepKind::get: return "get";
+        case StepKind::copy: return "copy";
+        case StepKind::combine: return "combine";
+    }
+    return "?";
+}
+
+}  // namespace fanlight
+
+namespace {
 
 std::string text_in(const std::string& file) {
     std::ifstream in(file);
@@ -119,18 +137,6 @@ nb::dict dict_of(const Parameters& parameters) {
 #undef PARAMETER
     if (parameters.levels) d["level_algorithms"] = names_of_levels(parameters.levels);
     return d;
-}
-
-std::string kind_text(StepKind k) {
-    switch (k) {
-        case StepKind::put: return "put";
-        case StepKind::arrive: return "arrive";
-        case StepKind::offer: return "offer";
-        case StepKind::get: return "get";
-        case StepKind::copy: return "copy";
-        case StepKind::combine: return "combine";
-    }
-    return "?";
 }
 
 std::string order_text(Order o) {
@@ -288,54 +294,6 @@ NB_MODULE(_core, m) {
         d["combined"] = c.combined;
         return d;
     }, "algorithm"_a, "problem"_a, "Messages, bytes and rounds, over all ranks, and between the domains of each level of the topology");
-    m.def("cost", [](nb::handle algorithm, const Problem& p) {
-        const Machine machine = machine_named("generic");
-        const Placement places = p.topology.levels() > 0 ? Placement(machine, p.topology.level(0)) : Placement(machine, p.size);
-        return simulate(schedules_by(algorithm, p), machine, places).seconds;
-    }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
-    m.def("machines", &machines, "The machines that come with Fanlight: name and text");
-    nb::class_<Machine>(m, "Machine", "As the cost model sees it")
-        .def("__init__", [](Machine* self, std::string_view name, std::string_view text) {
-                 new (self) Machine(text.empty() ? machine_named(name) : Machine::from(name, text));
-             }, "name"_a, "text"_a = "")
-        .def_ro("name", &Machine::name)
-        .def_ro("about", &Machine::about)
-        .def_prop_ro("network", [](const Machine& machine) {
-                 const Machine::Level& node = machine.levels.front();
-                 nb::dict d;
-                 d["latency"] = node.latency;
-                 d["overhead"] = node.overhead;
-                 d["link"] = node.link;
-                 d["eager"] = node.eager;
-                 d["memory"] = machine.memory_of_node();
-                 return d;
-             }, "Between nodes, and what a node's memory delivers: seconds, bytes, bytes per second")
-        .def_prop_ro("cores", &Machine::cores_of_node, "of a node; 0: any number")
-        .def("topologies", [](const Machine& machine, int ranks, int nodes) {
-                 std::vector<std::pair<std::string, std::string>> result;
-                 for (const Radices& r : topologies(machine, Placement(machine, ranks, nodes))) result.emplace_back(r.topology, r.radices);
-                 return result;
-             }, "ranks"_a, "nodes"_a = 0, "What algorithms by levels may be told of it: the text of a topology, and its radices");
-    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
-                         std::size_t copied_once, bool own_pages, bool asks_ahead, bool with_spans) {
-        const std::vector<Schedule> schedules = schedules_by(algorithm, p);
-        Simulation s;
-        {
-            nb::gil_scoped_release release;
-            s = simulate(schedules, machine, Placement(machine, p.size, nodes),
-                         {.inlined = inlined, .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, with_spans);
-        }
-        nb::dict d;
-        d["seconds"] = s.seconds;
-        d["finish"] = s.finish;
-        nb::list spans;
-        for (const Span& x : s.spans)
-            spans.append(nb::make_tuple(x.rank, x.round, kind_text(x.kind), x.peer, x.bytes, x.begin, x.ready, x.end));
-        d["spans"] = spans;
-        return d;
-    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = Transfer{}.inlined,
-       "copied_once"_a = Transfer{}.copied_once, "own_pages"_a = false, "asks_ahead"_a = false, "spans"_a = false,
-       "Seconds on a machine, in all and for each rank; spans: (rank, round, step, peer, bytes, begin, ready, end)");
     m.def("draw", [](nb::handle algorithm, const Problem& p, std::size_t block) {
         DrawOptions options;
         options.title = std::string(to_string(p.operation)) + " " + name_of(algorithm) + ", " +
@@ -346,6 +304,7 @@ NB_MODULE(_core, m) {
         return draw_svg(schedules_by(algorithm, p), options);
     }, "algorithm"_a, "problem"_a, "block"_a = 0, "The message pattern as SVG");
 
+    bind_model(m);
     bind_plans(m);
 
     m.def("settings", [] {

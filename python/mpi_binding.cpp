@@ -246,6 +246,7 @@ NB_MODULE(_mpi, m) {
     m.doc() = "Fanlight's collectives for mpi4py's communicators: see fanlight.collectives";
     m.def("use", &use, "collectives"_a, "mpi4py"_a);
     m.def("preloaded", &preloaded);
+    m.def("must_be_up", &must_be_up, "name"_a);
     m.def("run", &run, "index"_a, "comm"_a, "x"_a.none(), "out"_a.none(), "op"_a.none(), "root"_a, "blocking"_a);
     m.def("seconds_in_c", &seconds_in_c, "index"_a, "comm"_a, "x"_a, "out"_a, "op"_a, "calls"_a);
     m.def("allgatherv_any", &allgatherv_any, "comm"_a, "x"_a);

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import os
-import platform
 import re
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import List, Optional
@@ -16,8 +12,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import __version__, bench_plot, records
+from . import bench_plot, records
 from .bench_limits import SYNCHRONISING, Limits
+from .bench_provenance import provenance
 from .errors import FanlightError
 from .papers import PAPERS
 from .units import parse_bytes
@@ -31,7 +28,7 @@ QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
 # What is measured alone, and with what else.
-_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": (), "--passthrough": (),
+_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": ("--hosts",), "--passthrough": (),
             "--persistent": ("--sizes", "--native-only", "--self-check"), "--progress": ("--native-only", "--self-check"),
             "--overlap": ("--sizes", "--hosts", "--native-only", "--self-check")}
 
@@ -60,6 +57,8 @@ def bench(
     paper: str = typer.Option("", "--paper", metavar="PAPER",
                               help="A paper's own comparison beside what the paper reports: " + ", ".join(PAPERS) +
                               "; its operations, numbers of ranks, sizes and mode, unless others are named."),
+    simulated: bool = typer.Option(False, "--simulated", help="With --paper: by the model of the paper's machine, at its numbers of ranks "
+                                   "(as fanlight simulate --paper)."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
     passthrough: bool = typer.Option(False, "--passthrough", help="Only the cost of the preload for a call that it passes on."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
@@ -68,6 +67,8 @@ def bench(
                                   "messages progress while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
     overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce hides behind a computation "
                                  "that calls MPI_Test every 50 us; default: of 1 MiB."),
+    buffers: str = typer.Option("malloc", "--buffers", metavar="KIND", help="Where the buffers come from, under all contenders: malloc, or "
+                                "alloc_mem: MPI_Alloc_mem, whose memory Fanlight's ranks load from directly."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check", help="Without the preload: all ratios must be 1."),
     bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
@@ -78,18 +79,23 @@ def bench(
                                            help="One argument for mpiexec; may be repeated."),
 ):
     """Compare Fanlight with the MPI libraries here, operation by operation."""
-    from . import bench_run, this_machine
+    from . import bench_run, papers_simulated, this_machine
 
+    _check(paper or not simulated, "--simulated is of papers", "Say which: --paper.")
+    if simulated:
+        papers_simulated.run(paper, int(ranks) if ranks.isdigit() else None, [parse_bytes(s) for s in sizes.split(",") if s], console)
+        return
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
+    _check(buffers in ("malloc", "alloc_mem"), f"--buffers {buffers}: unknown", "It is malloc or alloc_mem.")
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
     given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
              "--progress": progress, "--overlap": overlap, "--hosts": hosts, "--operation": operation, "--sizes": sizes,
-             "--plot": plot, "--mode": mode != "loop", "--native-only": native_only, "--self-check": self_check}
+             "--plot": plot, "--mode": mode != "loop", "--buffers": buffers != "malloc", "--native-only": native_only, "--self-check": self_check}
     for name in (name for name in _GO_WITH if given[name]):
         others = [other for other, on in given.items() if on and other != name and other not in _GO_WITH[name]]
         _check(not others, f"{name} does not go with {', '.join(others)}", "Leave one out.")
@@ -115,12 +121,14 @@ def bench(
     preload = not (native_only or self_check or limits)
     labels = {c.key: c.label for c in contenders} | {"mpich-shipped": "shipped MPICH"}
     plan = Plan(contenders, numbers, operations, wanted_sizes, mode, quick, settings, cores, preload, native_only,
-                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts)
+                bind and not hosts, [*(["--rate", rate] if rate else []), *launcher_arg], hosts, buffers)
     record = {"format": 1, "provenance": provenance(contenders, cores), "options": plan.options()}
 
     if limits:
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
-        this_machine.write_down(record["limits"], messages)
+        if hosts:  # which have shown what a message between them takes, and not what two cores of one do
+            record["limits"] = record.get("limits", []) + _measure(plan.on_one_host(), ["--limits"], "limits", [2]).get("limits", [])
+        this_machine.write_down(record.get("limits", []), messages)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
     elif persistent or overlap:
@@ -153,19 +161,19 @@ class Plan:
     """What is measured, and what went wrong on the way."""
 
     def __init__(self, contenders, numbers, operations, sizes, mode, quick, settings, cores, preload, native_only,
-                 bind, launcher_arguments, hosts=""):
+                 bind, launcher_arguments, hosts="", buffers="malloc"):
         self.contenders, self.numbers, self.operations = contenders, numbers, operations
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
-        self.hosts = hosts
+        self.hosts, self.buffers = hosts, buffers
         self.with_limits = not hosts  # which are those of shared memory
         self.problems: list[str] = []
 
     def options(self) -> dict:
         return {"ranks": self.numbers, "operations": self.operations, "sizes": self.sizes, "mode": self.mode,
                 "quick": self.quick, "settings": self.settings, "preload": self.preload, "bind": self.bind,
-                "hosts": self.hosts}
+                "hosts": self.hosts, "buffers": self.buffers}
 
     def contenders_for(self, ranks: int) -> list:
         from . import bench_run
@@ -173,6 +181,10 @@ class Plan:
         if self.hosts:
             return bench_run.between_hosts(self.contenders, self.cores, self.hosts, ranks)
         return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
+
+    def on_one_host(self) -> Plan:
+        return Plan(self.contenders, [2], self.operations, self.sizes, self.mode, self.quick, self.settings, self.cores, self.preload,
+                    self.native_only, True, [], buffers=self.buffers)
 
     def order(self) -> list[str]:
         return [c.key for c in self.contenders]
@@ -190,7 +202,7 @@ class Plan:
         return modes * (len(self.sizes_for(contender)) if operation != "barrier" else 1)
 
     def arguments(self, operation: str, contender, with_limits: bool) -> list[str]:
-        words = [f"--operations={operation}", f"--mode={self.mode}",
+        words = [f"--operations={operation}", f"--mode={self.mode}", f"--buffers={self.buffers}",
                  "--sizes=" + ",".join(map(str, self.sizes_for(contender)))]
         if self.quick or contender.slow:
             words.append(f"--blocks={5 if contender.slow else 11}")
@@ -332,41 +344,6 @@ def _write(record: dict, plan: Plan, path: Path):
     record["problems"] = plan.problems
     records.write(record, path)
     messages.print(f"written: {path}", markup=False, highlight=False)
-
-
-# ---- where the figures come from ------------------------------------------------------------------
-
-
-def provenance(contenders, cores: int) -> dict:
-    from . import machine
-
-    return {
-        "when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "processor": machine.processor(),
-        "cores": cores,
-        "kernel": platform.release(),
-        "system": platform.platform(),
-        "fanlight": __version__,
-        "commit": _commit(),
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
-        "mpis": {c.key: {"name": c.label, "version": c.mpi.version()} for c in contenders},
-        "environment": {k: v for k, v in os.environ.items()
-                        if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))
-                        and not k.endswith(("_ROOT", "_DIR"))},
-    }
-
-
-def _commit() -> str:
-    tree = Path(__file__).resolve().parent.parent.parent
-    if not (tree / ".git").exists():
-        return ""
-
-    def git(*words: str) -> str:
-        said = subprocess.run(["git", "-C", str(tree), *words], capture_output=True, text=True)
-        return said.stdout.strip() if said.returncode == 0 else ""
-
-    commit = git("rev-parse", "HEAD")
-    return commit + (" with changes" if commit and git("status", "--porcelain") else "")
 
 
 def _cores() -> int:

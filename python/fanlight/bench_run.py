@@ -23,11 +23,11 @@ from .mpis import Mpi
 # The programs, fanlight-NAME-<mpi>, with their sources.
 COLLECTIVES, OVERLAP, PERSISTENT, PROGRESS, TUNE = "bench", "bench-overlap", "bench-persistent", "bench-progress", "tune"
 HEADERS = ("exchange.h", "operations.h", "limits.h", "run_line.h", "shared.h", "statistics.h")
-SOURCES = {COLLECTIVES: ("collectives.c", "exchange.c", "operations.c", "limits.c", "run_line.c", "shared.c"),
+SOURCES = {COLLECTIVES: ("collectives.c", "exchange.c", "operations.c", "limits.c", "link.c", "run_line.c", "shared.c"),
            OVERLAP: ("overlap.c", "run_line.c", "shared.c"),
            PERSISTENT: ("persistent.c", "run_line.c", "shared.c"),
            PROGRESS: ("progress.c", "run_line.c", "shared.c"),
-           TUNE: ("tune.c", "operations.c", "run_line.c", "shared.c")}
+           TUNE: ("tune.c", "operations.c", "limits.c", "link.c", "run_line.c", "shared.c")}
 
 # What each MPI's users set when there are more ranks than cores.  Open MPI yields by itself
 # under --oversubscribe.

@@ -170,6 +170,13 @@ _MOVES = (("copy", "memcpy"), ("copy_both", "both at once"), ("shared_copy", "wh
 
 
 def print_limits(console: Console, limits: Limits, ranks: int):
+    if sizes := limits.sizes("link_one_way"):
+        names = ("one way", "its sender is busy", "each of many")
+        t = table("bytes", *names, title=f"Messages between two hosts of {ranks} ranks, µs", numbers=("bytes", *names))
+        for size in sizes:
+            t.add_row(format_bytes(size), *(f"{limits.times[name, size]:.4g}" for name in ("link_one_way", "link_busy", "link_stream")))
+        console.print(t)
+        return
     t = table("limit", "µs", title=f"Physical limits between two of {ranks} ranks", numbers=("µs",))
     for name, words in _LATENCIES:
         t.add_row(words, f"{time:.3f}" if (time := limits.latency(name)) else "not measured")

@@ -83,7 +83,8 @@ def report() -> Optional[Report]:
 
     Counting begins with the first call of this, unless `fanlight run --report` or FANLIGHT_REPORT has begun it at
     MPI_Init.  The dict is what `fanlight run --report-file` writes, without the communicators, which count at
-    their ends; its text is the table of `fanlight report`.  No other thread may be in a collective.
+    their ends; its text, and what rich prints of it, is the table of `fanlight report`.  No other thread may be in a
+    collective.
 
     >>> counted = fanlight.report()
     >>> sum(row["seconds"] for row in counted["calls"] if row["operation"] == "allreduce")
@@ -91,6 +92,7 @@ def report() -> Optional[Report]:
     """
     from . import reports  # tables are for this alone: every rank imports the rest
 
+    _mpi.must_be_up("report")  # mpi4py's own rank ends the program where MPI is not
     file = None
     try:
         if MPI.COMM_WORLD.rank == 0:

@@ -93,8 +93,9 @@ def of_shared_heap(preloaded: list[str], loaded: dict[str, Path | None]):
     except FanlightError as e:
         yield Finding(PROBLEM, "shared heap", e.problem, e.advice)
         return
-    libraries_here = [Path(p) for p in preloaded if "/" in p] + [p for p in loaded.values() if p]
-    others = [p for p in libraries_here if not file_name(p).startswith((libraries.HEAP, "libc.so", "ld-linux")) and p.exists() and elf.exports(p, "malloc", "free")]
+    here = [Path(p) for p in preloaded if "/" in p] + [p for p in loaded.values() if p]
+    expected = (libraries.HEAP, "libc.so", "ld-linux")
+    others = [p for p in here if not file_name(p).startswith(expected) and elf.exports(p, "malloc", "free")]
     if others:
         yield Finding(PROBLEM, "shared heap", f"{others[0]} brings a malloc of its own, which has its blocks to itself: the shared heap stays out",
                       "Run the program without that, or without FANLIGHT_HEAP=shared.")

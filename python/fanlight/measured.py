@@ -1,35 +1,81 @@
-"""`fanlight simulate --against-measured`: what the model says beside what `fanlight bench` measures here."""
+"""`fanlight simulate --against-measured`: what the model says beside what takes how long here, in one run.
+
+The program of `fanlight tune` forces the algorithms in turn, lets all ranks begin a call together, and waits for the last
+one, as the model does.  It measures the machine's limits before, from which the model's machine is made: the cores of a
+virtual machine may be near each other in one run and far in the next.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import statistics
-import subprocess
-import sys
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from . import records
+from . import bench_run, this_machine, tune_plan
+from .bench_limits import SYNCHRONISING
 from .errors import FanlightError
+from .simulation import Question, machine_named
 from .tables import table
 from .units import format_bytes
 
+SECONDS = 0.4   # for a cell
+TOGETHER = 4    # algorithms in a cell: of so few the program leaves none out
+NEVER = 1 << 62
+BARRIER = "one-to-all"
 
-def measure(operation: str, algorithm: str, ranks: int, sizes: list[int], mpi: str) -> dict[int, float]:
-    """Seconds by size, with the algorithm forced; a barrier after each call, since the model waits for the last rank."""
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / "measured.json"
-        done = subprocess.run(
-            [sys.executable, "-m", "fanlight", "bench", "--mpi", mpi, "-n", str(ranks), "--operation", operation.replace("-", "_"),
-             "--sizes", ",".join(map(str, sizes)), "--mode", "sync", "--output", str(output)],
-            env={**os.environ, "FANLIGHT_ALGORITHM": f"{operation}:{algorithm}"}, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise FanlightError(f"{operation} {algorithm} could not be measured", (done.stderr or done.stdout).strip()[-400:])
-        lines = records.read(output)["results"]
-    return {r["size"]: r["fanlight"]["median"] * 1e-6 for r in lines if "fanlight" in r}
+
+@dataclass
+class Run:
+    """What one launch has measured, in seconds."""
+    limits: list[dict] = field(default_factory=list)
+    times: dict[tuple[str, int], float] = field(default_factory=dict)  # by algorithm and size
+    single_copy: bool = False
+
+    def take(self, lines: list[dict]):
+        """Of the windows' medians, and of a limit's blocks, the least: what other programs take is no algorithm's."""
+        for line in lines:
+            if line["type"] == "limit":
+                self.limits.append({**line, "time": {**line["time"], "median": line["time"]["min"]}} if "time" in line else line)
+        clock = next((line["time"]["min"] for line in lines if line.get("limit") == "empty_sample"), 0)
+        for line in lines:
+            # Operations that synchronise are timed some calls at a time.
+            alone = line["type"] == "cell" and line["operation"] not in SYNCHRONISING
+            for name, medians in line["medians"].items() if line["type"] == "cell" else ():
+                self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6
+
+
+def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links: list[str], on_cell=lambda: None) -> Run:
+    from .bench import _cores
+
+    def on_line(line: dict):
+        if line["type"] == "cell":
+            on_cell()
+
+    cores, run = _cores(), Run()
+    ready = bench_run.between_hosts([contender], cores, hosts, ranks)[0] if hosts else contender
+    ready.settings.update({"FANLIGHT_ALGORITHM": "", "FANLIGHT_RULES": "", "FANLIGHT_TUNED": "off", "FANLIGHT_VERBOSE": "1"})
+    with tempfile.TemporaryDirectory(prefix="fanlight-measured-") as folder:
+        plan = Path(folder) / "plan"
+        plan.write_text(tune_plan.text_of(cells))
+        outcome = bench_run.run_once(ready, ranks, cores, ["--same-buffers", "--with-limits", "--bind", f"--seconds={SECONDS}", str(plan)], True,
+                                     on_line, launcher_arguments=links, hosts=hosts)
+    if outcome.problem:
+        raise FanlightError(f"{contender.label} with {ranks} ranks: {outcome.problem}", "Does `fanlight run` start a program of this MPI?")
+    said = re.search(r"single copy (yes|no)", outcome.said)
+    run.single_copy = said is not None and said[1] == "yes"
+    run.take(outcome.lines)
+    return run
+
+
+def cells_of(operation: str, names: list[str], sizes: list[int]) -> list[tune_plan.Cell]:
+    of = operation.replace("-", "_")
+    return [tune_plan.Cell(of, size, names[i:i + TOGETHER]) for size in sizes for i in range(0, len(names), TOGETHER)]
 
 
 def ranks_of(values: list[float]) -> list[float]:
@@ -45,25 +91,49 @@ def rank_correlation(a: list[float], b: list[float]) -> float:
     return sum((i - mx) * (j - my) for i, j in zip(x, y)) / spread if spread else 1.0
 
 
-def compare(results: list[dict], operation: str, ranks: int, mpi: str, console: Console):
-    flat = [r for r in results if not r["radices"]]
-    names = list(dict.fromkeys(r["algorithm"] for r in flat))
-    sizes = list(dict.fromkeys(r["size"] for r in flat))
-    measured: dict[tuple[str, int], float] = {}
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(names))
-        for name in names:
-            progress.update(task, description=f"measures {name}")
-            for size, seconds in measure(operation, name, ranks, sizes, mpi).items():
-                measured[name, size] = seconds
-            progress.advance(task)
-    t = table("algorithm", "bytes", "model", "measured", "error", title=f"{operation}, {ranks} ranks, µs", numbers=("bytes", "model", "measured", "error"))
-    pairs = [(r, measured[r["algorithm"], r["size"]]) for r in flat if (r["algorithm"], r["size"]) in measured]
-    for r, seconds in pairs:
-        t.add_row(r["algorithm"], format_bytes(r["size"]), f"{r['seconds'] * 1e6:.3g}", f"{seconds * 1e6:.3g}", f"{r['seconds'] / seconds - 1:+.0%}")
-    console.print(t)
+def made(measured: Run, inside: Run | None, ranks: int):
+    """The machine at hand as this run found it.  What a call takes before its first step is what a barrier takes that the
+    model does not explain."""
+    from . import _core
+
+    lines, cpus = [*(inside.limits if inside else []), *measured.limits], sorted(os.sched_getaffinity(0))
+    try:
+        machine = _core.Machine("this", this_machine.text(lines, cpus))
+        if inside is None:
+            barrier = Question("barrier", ranks, machine)
+            modelled = barrier.ask(next(barrier.ways(BARRIER)), 0)["seconds"]
+            machine = _core.Machine("this", this_machine.text(lines, cpus, max(measured.times["barrier:" + BARRIER, 8] - modelled, 0)))
+    except (ValueError, KeyError) as e:
+        raise FanlightError(f"the machine's limits could not be measured ({e})", "They need two ranks with a core each.") from e
+    return machine
+
+
+def show(question: Question, flat: list, names: list[str], measured: Run, sizes: list[int], console: Console):
+    operation = question.operation.replace("-", "_")
+    title = f"{question.operation}, {question.ranks} ranks" + (f" on {question.nodes} nodes" if question.nodes > 1 else "") + ", µs"
+    t = table("algorithm", "bytes", "model", "measured", "error", title=title, numbers=("bytes", "model", "measured", "error"))
+    pairs = [(way, name, size, question.ask(way, size)["seconds"], seconds) for size in sizes for way, name in zip(flat, names)
+             if (seconds := measured.times.get((f"{operation}:{name}", size)))]
     if not pairs:
         raise FanlightError("nothing was measured", "Is Fanlight built for this MPI?")
-    errors = [abs(r["seconds"] / seconds - 1) for r, seconds in pairs]
-    console.print(f"rank correlation {rank_correlation([r['seconds'] for r, _ in pairs], [s for _, s in pairs]):.2f}, "
+    for _, name, size, model, seconds in pairs:
+        t.add_row(name, format_bytes(size), f"{model * 1e6:.3g}", f"{seconds * 1e6:.3g}", f"{model / seconds - 1:+.0%}")
+    console.print(t)
+    errors = [abs(model / seconds - 1) for *_, model, seconds in pairs]
+    console.print(f"rank correlation {rank_correlation([p[3] for p in pairs], [p[4] for p in pairs]):.2f}, "
                   f"median error {statistics.median(errors):.0%}", highlight=False)
+
+
+def run(operation: str, ranks: int, nodes: int, machine: str, sizes: list[int], algorithm: str, mpi: str, links: list[str], console: Console):
+    contender = bench_run.find_contenders([mpi], None, bench_run.TUNE)[0]
+    hosts = str(nodes) if nodes > 1 else ""
+    flat = [way for way in Question(operation, ranks, machine_named("generic"), nodes).ways(algorithm) if not way[0].levels]
+    names = [algorithm or way[0].name for way in flat]
+    cells = cells_of("barrier", [BARRIER], [8]) + cells_of(operation, names, sizes)
+    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(f"measures under {contender.label}", total=len(cells))
+        inside = launch(contender, 2, [], "", []) if hosts else None  # the cores' own limits
+        measured = launch(contender, ranks, cells, hosts, links, lambda: progress.advance(task))
+    chosen = made(measured, inside, ranks) if machine == "this" else machine_named(machine)
+    single_copy = {} if measured.single_copy else {"copied_once": NEVER}
+    show(Question(operation, ranks, chosen, nodes, **single_copy), flat, names, measured, sizes, console)

@@ -145,6 +145,8 @@ RMA_TREES = Paper(
            "binary tree", "linear", (10, 10), ranks=more_than_two, sizes=(512 * KIB, 512 * KIB)),
      Claim("III, figure 7", "4 MB to 16 processes: about 10 ms and about 100 ms", "bcast",
            "binary tree", "linear", (10, 10), ranks=more_than_two, sizes=(4 * MIB, 4 * MIB)),
+     Claim("III, figure 8", "32 MB to 64 processes: about 100 ms and about 1000 ms", "bcast",
+           "binary tree", "linear", (10, 10), ranks=more_than_four, sizes=(32 * MIB, 32 * MIB)),
      Claim("III", "at every size the binary tree is the fastest, then the binomial tree", "bcast",
            "binary tree", "binomial tree", (1, None), ranks=more_than_two),
      Claim("III", "and the linear algorithm is the slowest", "bcast", "binomial tree", "linear", (1, None),

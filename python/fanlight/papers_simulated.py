@@ -1,46 +1,69 @@
-"""`fanlight simulate --paper`: a paper's comparison on the model of its machine, at its own numbers of ranks."""
+"""`fanlight simulate --paper`, `fanlight bench --paper X --simulated`: a paper's comparison on the model of its machine, at its
+own numbers of ranks."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from . import halo_simulated
 from .bench_papers import _times_table, claims_of, factor_text, _range
 from .errors import FanlightError
-from .papers import PAPERS, Way
+from .papers import MIB, PAPERS, Way
 from .simulation import Question, machine_named
 from .tables import table
 
-# The machines of the other papers are not known well enough for a file, or their way is RMA, which is not modelled.
-SCALES = {"pruned-ring": ("hornet", (9, 16, 17, 33, 64, 129, 256)), "intra-cell": ("cell-16", (4, 8, 16))}
+
+@dataclass(frozen=True)
+class Scale:
+    """The paper's machine, its numbers of ranks, what moves the data there, and sizes that are not measured here."""
+
+    machine: str
+    ranks: tuple[int, ...]
+    # Over shared memory: between nodes the model has messages anyway.
+    transports: tuple[str, ...] = ("shared",)
+    further_sizes: tuple[int, ...] = ()
+
+
+SCALES = {"pruned-ring": Scale("hornet", (9, 16, 17, 33, 64, 129, 256)),
+          "intra-cell": Scale("cell-16", (4, 8, 16)),
+          "rma-trees": Scale("cloud4", (2, 4, 8, 16, 32, 64), ("rma-lock",), (32 * MIB,)),
+          "spike-exchange": Scale("bl460c", (2, 4, 8, 16, 32), ("rma-fence", "message"))}
 
 
 def run(name: str, ranks: int | None, sizes: list[int], console: Console) -> dict:
+    if name == halo_simulated.NAME:
+        return halo_simulated.run(console)
     if name not in SCALES:
-        raise FanlightError(f"--paper {name}: there is no machine for it", "There are " + ", ".join(SCALES) + ".")
-    paper, (machine, numbers) = PAPERS[name], SCALES[name]
-    chosen = machine_named(machine)
+        raise FanlightError(f"--paper {name}: unknown", "There are " + ", ".join([*SCALES, halo_simulated.NAME]) + ".")
+    paper, scale = PAPERS[name], SCALES[name]
+    chosen = machine_named(scale.machine)
     rows = []
-    asked = [(c, n) for c in paper.comparisons for n in ([ranks] if ranks else numbers)]
+    asked = [(c, n) for c in paper.comparisons for n in ([ranks] if ranks else scale.ranks)]
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=len(asked))
         for comparison, n in asked:
             progress.update(task, description=f"{comparison.operation}, {n} ranks")
-            # What the paper's blade has in main memory and what MPI copies is read where it is.
-            question = Question(comparison.operation, n, chosen, copied_once=0)
-            for size in (sizes or comparison.sizes) if comparison.sizes else [0]:
-                times = {w.name: question.ask(way, size)["seconds"] * 1e6 for w in ways(comparison)
-                         for way in question.ways(w.algorithm)}
+            for size in (sizes or comparison.sizes + scale.further_sizes) if comparison.sizes else [0]:
+                times = {w.name: seconds * 1e6 for w in ways(comparison, scale) for seconds in asked_of(w, comparison, n, chosen, size)}
                 rows.append({"mpi": "model", "operation": comparison.operation, "ranks": n, "size": size, "times": times})
             progress.advance(task)
-    record = {"paper": name, "machine": machine, "times": rows, "claims": claims_of(paper, rows, ["model"])}
+    record = {"paper": name, "machine": scale.machine, "times": rows, "claims": claims_of(paper, rows, ["model"])}
     show(paper, record, console)
     return record
 
 
-def ways(comparison) -> list[Way]:
-    """Over shared memory: between nodes the model has messages anyway."""
-    return [w for w in comparison.ways if w.transport == "shared"]
+def ways(comparison, scale: Scale) -> list[Way]:
+    return [w for w in comparison.ways if w.transport in scale.transports]
+
+
+def asked_of(way: Way, comparison, ranks: int, machine, size: int):
+    """Seconds; nothing where the algorithm is not for so many ranks."""
+    # What the paper's blade has in main memory and what MPI copies is read where it is.
+    question = Question(comparison.operation, ranks, machine, copied_once=0, transport=way.transport)
+    return [question.ask(w, size)["seconds"] for w in question.ways(way.algorithm)]
 
 
 def show(paper, record: dict, console: Console):

@@ -108,6 +108,11 @@ def opinion(machine: str, operation: str, size: int, ranks: int, nodes: int, cho
     return rows
 
 
+def shown_progress() -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                    console=Console(stderr=True), transient=True)
+
+
 def compare(question: Question, sizes: list[int], name: str, progress) -> list[dict]:
     ways = list(question.ways(name))
     results = []
@@ -176,7 +181,8 @@ def simulate(
                                                           "`fanlight bench --limits` has written."),
     nodes: int = typer.Option(0, "--nodes", min=0, help="On how many nodes; default: as few as hold them."),
     sizes: str = typer.Option("", "--sizes", help="Bytes of the vector or of a block: 8,64K or 8..8M (times 4 each), the default."),
-    paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring or intra-cell."),
+    paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring, intra-cell, rma-trees, spike-exchange "
+                                                   "or dart-halo."),
     algorithm: str = typer.Option("", "--algorithm", help="Only this one; also with parameters: 'tree(degree=4)'."),
     root: int = typer.Option(0, "--root", min=0),
     copied_once: str = typer.Option("32K", "--copied-once", help="From this many bytes on, a peer's memory is read in place."),
@@ -187,8 +193,11 @@ def simulate(
     as_json: bool = typer.Option(False, "--json", help="Print all times as JSON."),
     network: str = typer.Option("", "--network", help="The executor's own messages between the nodes, on a torus, fat-tree or dragonfly with "
                                                       "their contention, by SimGrid; also with a shape: torus:8,8,8."),
-    against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here as well, each algorithm forced under this "
-                                         "MPI (mpich, openmpi, impi), and compare: for `--machine this`, flat algorithms."),
+    against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here, each flat algorithm forced under this MPI "
+                                         "(mpich, openmpi, impi), and compare; `this` is the machine as that run found it, and --nodes are "
+                                         "hosts made of namespaces (root)."),
+    delay: str = typer.Option("", "--delay", help="With --against-measured: what each host's link adds, for instance 50us."),
+    rate: str = typer.Option("", "--rate", help="With --against-measured: what it bears, for instance 1gbit."),
 ):
     """What the algorithms of an operation would take on a machine that need not be here."""
     from . import _core, cli, timelines
@@ -209,10 +218,15 @@ def simulate(
         raise FanlightError(f"--root {root}: there are {ranks} ranks")
     if algorithm:
         cli.named(operation, algorithm)
+    if against_measured:
+        from . import measured
+
+        links = [word for option, value in (("--delay", delay), ("--rate", rate)) if value for word in (option, value)]
+        measured.run(operation, ranks, nodes, machine, wanted, algorithm, against_measured, links, console)
+        return
     question = Question(operation, ranks, machine_named(machine), nodes, root, copied_once=parse_bytes(copied_once), own_pages=own_pages)
     title = f"{operation}, {ranks} ranks" + (f" of {nodes} nodes" if nodes > 1 else "") + f", {question.machine.name}"
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                  console=Console(stderr=True), transient=True) as progress:
+    with shown_progress() as progress:
         if network:
             from . import networks
 
@@ -222,11 +236,7 @@ def simulate(
             results = compare(question, wanted, algorithm, progress)
     if not results:
         raise FanlightError(f"no algorithm that can serve {title}")
-    if against_measured:
-        from . import measured
-
-        measured.compare(results, operation, ranks, against_measured, console)
-    elif as_json:
+    if as_json:
         json.dump({"operation": operation, "ranks": ranks, "nodes": nodes, "machine": question.machine.name, "results": results}, sys.stdout, indent=1)
         print()
     else:

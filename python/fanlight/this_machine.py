@@ -40,16 +40,48 @@ def structure(cpus: list[int]) -> tuple[int, int, int, str, str]:
             sizes.get(3, ("", ""))[1], sizes.get(2, ("", ""))[1])
 
 
-def text(lines: list[dict], cpus: list[int]) -> str:
-    """Raises ValueError where the limits are not all there."""
+NETWORK = "latency=1.5us overhead=0.3us link=12G eager=8K"  # where none was measured
+
+
+def network(limits: Limits) -> str:
+    """LogGP of the link between two nodes; empty: none was measured."""
+    sizes = limits.sizes("link_one_way")
+    if not sizes:
+        return ""
+    one_way = {size: limits.times["link_one_way", size] for size in sizes}
+    longest, shortest = sizes[-1], sizes[0]
+    rate = longest / limits.times["link_stream", longest]  # bytes in a microsecond
+    overhead = min(limits.times["link_busy", shortest], one_way[shortest] / 2)
+    latency = one_way[shortest] - 2 * overhead
+    # A message that waits for its receiver is there a way later.
+    waits = [size for size in sizes if one_way[size] - one_way[shortest] - size / rate > 0.7 * one_way[shortest]]
+    eager = next((size // 2 for size in waits if all(larger in waits for larger in sizes if larger > size)), longest)
+    return f"latency={latency:.4g}us overhead={overhead:.3g}us link={rate * 1e-3:.4g}G eager={eager}"
+
+
+def between_cores(limits: Limits, at: int) -> float:
+    """GB/s of what comes from the other core's cache.  A sum by staging in pieces of 32 KiB shows it best: each line goes there
+    to be written and back to be read, as in a collective."""
+    pieces, exchange = -(-at // 32768), limits.latency("exchange")
+    if at in limits.sizes("staged_sum") and exchange:
+        moved = limits.times["staged_sum", at] - pieces * exchange
+        if moved > 0:
+            return 2 * 1e-3 * at / moved
+    return 1e-3 * at / limits.moving(at, "shared_copy")
+
+
+def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
+    """`begin`: seconds, what a call takes before its first step.  Raises ValueError where the limits are not all there."""
     limits = Limits(lines)
     round_trip = limits.latency("round_trip")
     if round_trip is None or not limits.sizes("copy_both") or not limits.sizes("shared_copy"):
         raise ValueError("without the time of a cache line and of copies there is no machine to write down")
     at = 65536  # in the caches, and long enough
     copy = 2 * 1e-3 * at / limits.moving(at, "copy_both")
-    taken = 1e-3 * at / limits.moving(at, "shared_copy")
-    ranks = "step=20ns reader=12ns gather=4"
+    taken = between_cores(limits, at)
+    longest = limits.sizes("copy_both")[-1]
+    beyond = 2 * 1e-3 * longest / limits.moving(longest, "copy_both")
+    ranks = "step=20ns reader=12ns gather=4" + (f" begin={begin * 1e9:.0f}ns" if begin else "")
     name = "single_copy_both" if limits.sizes("single_copy_both") else "single_copy"
     if sizes := limits.sizes(name):
         rate = 1e-3 * at / limits.moving(at, name)
@@ -60,12 +92,13 @@ def text(lines: list[dict], cpus: list[int]) -> str:
     with_size = lambda size: f" size={size}" if size else ""  # noqa: E731
     out = [f"# {processor()}, as `fanlight bench --limits` measured it between two of its cores.",
            "# One hop stands for all; memory, links between sockets and the network are not measured; step, reader and gather are as of rome2x64.",
-           f"ranks   {ranks}", "node    *  latency=1.5us overhead=0.3us link=12G eager=8K"]
+           f"ranks   {ranks}", f"node    *  {network(limits) or NETWORK}"]
     if sockets > 1:
         out.append(f"socket  {sockets}  {hop}")
     if l3s > 1 or l3_size:
         out.append(f"l3      {l3s}  {hop}{with_size(l3_size)}")
-    out.append(f"core    {cores}  {hop} bandwidth={copy:.3g}G link={taken:.3g}G{with_size(own_size)}")
+    out.append(f"core    {cores}  {hop} bandwidth={copy:.3g}G link={taken:.3g}G"
+               + (f" memory={beyond:.3g}G" if beyond < copy else "") + with_size(own_size))
     return "\n".join(out) + "\n"
 
 

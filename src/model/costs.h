@@ -20,6 +20,7 @@ public:
     bool share_node(int rank, int other) const { return places_.domain(0, rank) == places_.domain(0, other); }
     // One line from one rank to the other.  Shared pages: where Transfer says; else in the memory of the first.
     double hop(int from, int to, bool shared_page) const;
+    double begin() const { return machine_.begin; }
     double step() const { return machine_.step; }
     double reader() const { return machine_.reader; }
     double gather() const { return transfer_.asks_ahead ? machine_.gather : 1; }
@@ -32,8 +33,12 @@ public:
     // A rank reads or writes so many bytes of its own, and of another's.
     std::span<const Flows::Use> bytes(int rank, double own, int peer = -1, double theirs = 0);
 
+    // Of a put under a lock: before it, and from its end at the target until the writer knows.
+    double lock() const { return transfer_.locks ? 2 * network().latency : 0; }
+    double unlock() const { return transfer_.locks ? network().latency : 0; }
+
     const Machine::Level& network() const { return machine_.levels.front(); }
-    bool waits_for_receiver(std::size_t bytes) const { return static_cast<double>(bytes) > network().eager; }
+    bool waits_for_receiver(std::size_t bytes) const { return !transfer_.locks && static_cast<double>(bytes) > network().eager; }
     std::span<const Flows::Use> message(int from, int to, double bytes);
 
 private:
@@ -52,6 +57,7 @@ private:
     const Transfer transfer_;
     std::vector<std::uint32_t> first_;  // of each level
     std::vector<double> missing_;       // of each rank's bytes, what no shared cache holds
+    std::vector<double> beyond_;        // and what its core's own does not
     std::vector<Flows::Use> uses_;
 };
 

@@ -55,7 +55,8 @@ Machine Machine::from(std::string_view name, std::string_view text) {
         while (words >> word) {
             const std::size_t equals = word.find('=');
             const std::string key = word.substr(0, equals);
-            double* const to = !level ? (key == "step" ? &m.step : key == "reader" ? &m.reader : key == "gather" ? &m.gather : key == "call" ? &m.call : key == "copied" ? &m.copied : nullptr)
+            double* const to = !level ? (key == "step" ? &m.step : key == "reader" ? &m.reader : key == "gather" ? &m.gather
+                                         : key == "begin" ? &m.begin : key == "call" ? &m.call : key == "copied" ? &m.copied : nullptr)
                                : key == "hop" ? &level->hop
                                : key == "away" ? &level->away
                                : key == "bandwidth" ? &level->bandwidth

@@ -4,6 +4,7 @@
 //     # What it is, and where its numbers come from.
 //     ranks  step=20ns reader=12ns gather=4          what a step costs; each further reader of one line;
 //                                                    how many lines a core can have on the way at one time
+//            begin=0.1us                             what a call takes before its first step
 //            call=0.5us copied=10G                   where bytes that are copied once are so by a system call: what that
 //                                                    takes, and bytes per second; not given: a peer's memory is mapped
 //     node     *  latency=1.5us overhead=0.3us link=12G eager=8K
@@ -17,7 +18,7 @@
 //     away        the same where the line's page is in the memory of neither one's outermost domain of the node
 //     bandwidth   bytes per second that the cores of one domain move in all (of `core`: one of them)
 //     link        and that go in, and out, between one domain and the others of its level
-//     memory      and that its memory delivers to what is in no cache
+//     memory      and that its memory delivers to what is in no cache; of `core`: what it moves of what its own does not hold
 //     size        of the cache that the domain shares
 //     latency, overhead, link, eager of `node`: LogGP's L, o and 1 / G of the network; longer messages than `eager`
 //                 wait for their receiver
@@ -44,7 +45,7 @@ struct Machine {
     };
     std::string name, about;
     std::vector<Level> levels;  // levels[0]: nodes; the last: cores
-    double step = 0, reader = 0, call = 0, copied = 0;
+    double step = 0, reader = 0, begin = 0, call = 0, copied = 0;
     double gather = 1;
 
     // Throws std::invalid_argument that names the line and what is wrong.

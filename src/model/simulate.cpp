@@ -1,4 +1,4 @@
-#include "model/simulate.h"
+#include "model/pieces.h"
 
 #include <algorithm>
 #include <limits>
@@ -8,12 +8,14 @@
 #include <tuple>
 
 #include "model/costs.h"
+#include "model/states.h"
 #include "schedule/matching.h"
 
 namespace fanlight {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+using namespace model;
+
 // Shorter ones do not wait for bandwidth: their lines fit between the others'.
 constexpr std::size_t crowds_nobody = 2048;
 
@@ -46,7 +48,7 @@ public:
     }
 
     Simulation run() {
-        for (int r = 0; r < static_cast<int>(schedules_.size()); ++r) enter(r, 0);
+        for (int r = 0; r < static_cast<int>(schedules_.size()); ++r) enter(r, costs_.begin());
         std::vector<std::uint64_t> ended;
         for (;;) {
             const double flow = flows_.next_end();
@@ -69,6 +71,7 @@ public:
             Letter& l = letters_[e.token - first_letter];
             l.there = e.time;
             wake(l.to, e.time);
+            wake(l.from, e.time);
         }
         Simulation result{0, {}, std::move(spans_)};
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -80,46 +83,6 @@ public:
     }
 
 private:
-    struct Event {
-        double time;
-        std::uint64_t number, token;  // a rank that goes on, or a letter that has come
-        bool operator>(const Event& o) const { return std::tie(time, number) > std::tie(o.time, o.number); }
-    };
-    static constexpr std::uint64_t first_letter = std::uint64_t{1} << 32;
-    // A message between nodes.
-    struct Letter {
-        int from, to;
-        std::size_t bytes;
-        bool sent = false, awaited = false, under_way = false;
-        double left = never, there = never;
-    };
-    struct Reader {
-        int rank;
-        std::uint32_t letter;
-    };
-    struct Offer {
-        double made = never, line_free = 0, data_free = 0;
-        std::vector<Reader> gets;
-    };
-    struct State {  // of a put inside a node: its flag was written; its arrive is over, its arrive's round began
-        double told = never, taken = never, awaited = never;
-    };
-    struct Word {  // of the bits that others set for a rank
-        double free = 0;
-        int holder = -1;
-    };
-    enum class At : std::uint8_t { nothing, own, flag, move, bytes, blocked };
-    struct Rank {
-        std::uint32_t round = 0, next = 0;  // the next of the round's own steps
-        std::vector<std::uint32_t> waits;   // steps of the round that are for others to begin
-        At at = At::nothing, then = At::nothing;
-        int peer = -1;  // whose bytes it moves besides its own
-        double own = 0, theirs = 0;
-        std::uint32_t step = 0;
-        bool goes_on = false, beside = false;  // it did not wait before this step; its line was fetched beside the one before
-        double entered = 0, free = 0, begun = 0, ready = 0;
-    };
-
     Rank& rank(int r) { return ranks_[static_cast<std::size_t>(r)]; }
     const Schedule& schedule(int r) const { return schedules_[static_cast<std::size_t>(r)]; }
     const Step& step(int r, std::uint32_t i) const { return schedule(r).steps[i]; }
@@ -244,7 +207,7 @@ private:
         switch (s.kind) {
             case StepKind::put:
                 if (far) {
-                    end += costs_.network().overhead;
+                    end += costs_.network().overhead + costs_.lock();
                 } else if (s.bit) {
                     Word& word = words_[static_cast<std::size_t>(s.peer)];
                     end = std::max(end, word.free) + (word.holder < 0 ? 0 : costs_.hop(word.holder, r, true));
@@ -254,16 +217,16 @@ private:
                     me.at = At::nothing;
                     return next(r, now);
                 } else if (is_staged(s.bytes)) {
-                    return move(r, end, At::own, 2 * bytes);
+                    return stage(r, end, s.peer, bytes);
                 }
                 break;
             case StepKind::offer: {
-                bool near = false;
+                int near = -1;
                 for (const Reader& g : offer_of(r, s.offer).gets) {
-                    near |= g.letter == none;
+                    if (g.letter == none && near < 0) near = g.rank;
                     if (g.letter != none) end += costs_.network().overhead;
                 }
-                if (near && is_staged(s.bytes)) return move(r, end, At::own, 2 * bytes);
+                if (near >= 0 && is_staged(s.bytes)) return stage(r, end, near, bytes);
                 break;
             }
             case StepKind::copy:
@@ -277,6 +240,8 @@ private:
         }
         later(end, static_cast<std::uint64_t>(r));
     }
+    // The lines that it writes are in the cache of who has read them last.
+    void stage(int r, double begin, int reader, double bytes) { move(r, begin, At::own, bytes, reader, bytes); }
     double combined(std::size_t bytes) const { return static_cast<double>(bytes) * (costs_.combines_in_cache(bytes) ? 1 : 3); }
 
     void own_over(int r, double now) {
@@ -293,7 +258,7 @@ private:
         if (s.kind == StepKind::put) {
             if (const std::uint32_t l = letter_of(r, me.step); l != none) {
                 send(l, now);
-                if (costs_.waits_for_receiver(s.bytes)) me.waits.push_back(me.step);
+                if (transfer_.locks || costs_.waits_for_receiver(s.bytes)) me.waits.push_back(me.step);
             } else {
                 messages_[message(r, me.step)].told = now;
                 wake(s.peer, now);
@@ -305,7 +270,7 @@ private:
 
     double ready_at(int r, std::uint32_t i) {
         const Step& s = step(r, i);
-        if (const std::uint32_t l = letter_of(r, i); l != none) return s.kind == StepKind::put ? letters_[l].left : letters_[l].there;
+        if (const std::uint32_t l = letter_of(r, i); l != none) return s.kind == StepKind::put && !transfer_.locks ? letters_[l].left : letters_[l].there;
         if (s.kind == StepKind::get) return offer(s).made;
         const State& m = messages_[message(r, i)];
         if (s.kind == StepKind::arrive) return m.told;
@@ -319,7 +284,7 @@ private:
         me.at = At::flag;
         me.beside = me.goes_on && me.ready < now;
         me.goes_on = true;
-        if (letter_of(r, me.step) != none) return later(now + (s.kind == StepKind::put ? 0 : costs_.network().overhead + costs_.step()), static_cast<std::uint64_t>(r));
+        if (letter_of(r, me.step) != none) return later(now + (s.kind == StepKind::put ? costs_.unlock() : costs_.network().overhead + costs_.step()), static_cast<std::uint64_t>(r));
         double begin = now;
         if (s.kind == StepKind::get) {
             Offer& o = offer(s);
@@ -392,7 +357,7 @@ private:
 
 }  // namespace
 
-Simulation simulate(std::span<const Schedule> schedules, const Machine& machine, const Placement& places, const Transfer& transfer, bool spans) {
+Simulation simulate_given(std::span<const Schedule> schedules, const Machine& machine, const Placement& places, const Transfer& transfer, bool spans) {
     if (places.ranks() != static_cast<int>(schedules.size())) throw std::invalid_argument("there are places for " + std::to_string(places.ranks()) + " ranks, and " + std::to_string(schedules.size()) + " schedules");
     return Simulator(schedules, machine, places, transfer, spans).run();
 }

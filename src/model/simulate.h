@@ -18,6 +18,10 @@ struct Transfer {
     bool own_pages = false;
     // Whether a core asks for all lines that it needs before it tests the first; else for one after the other.
     bool asks_ahead = false;
+    // Between nodes each put is under a lock (epochs.h): a way there and back before it, and one back behind it.
+    bool locks = false;
+    // A long message goes in so many pieces, of which the schedules are one; the last may be a part of one.
+    double pieces = 1;
 };
 
 // What a rank did, for the timeline: it waited until `ready` and was done at `end`.
@@ -41,9 +45,12 @@ struct Simulation {
 //  - a step costs machine.step; who waits sees a line one hop after it was written, who comes later waits a hop for
 //    it; of lines that are asked for ahead `gather` are on the way at one time; the readers of one line follow each
 //    other; so do those who set bits of one word;
+//  - what is staged has its lines in the cache of who read them last, from where their writer gets them first;
 //  - bytes that do not travel with the flag take one hop more, and the bandwidth of all that they pass, shared by
 //    those who use it at that time (flows.h).  What a rank combines into counts once as long as its own cache
 //    holds it.  Of buffers that exceed a shared cache the excess comes from memory, all from twice its size on;
+//  - of pieces each rank begins the next when it is done with the one before; a few of them are run, and each further
+//    one takes what the last of these took;
 //  - between nodes LogGP: the overhead at both ends, the link of both nodes, the latency; long ones wait for their
 //    receiver.
 // Not modelled: what is in the way between nodes, clock frequencies that change, page faults and address

@@ -27,7 +27,7 @@ def versions(library, readelf):
     """Of each function: its versions, the newest first."""
     listed = subprocess.run([readelf, "--dyn-syms", "-W", library], capture_output=True, text=True, check=True).stdout
     found = {}
-    for name, version in re.findall(r" FUNC .* (\w+)@@?(GLIBC_[\d.]+)$", listed, re.M):
+    for name, version in re.findall(r" I?FUNC .* (\w+)@@?(GLIBC_[\d.]+)$", listed, re.M):
         found.setdefault(name, []).append(version)
     return {name: sorted(all_, key=numbers, reverse=True) for name, all_ in found.items()}
 
@@ -47,17 +47,19 @@ def stub(file, functions, compiler, folder):
 def main():
     compiler, readelf, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    def newer(file):
-        """What this file has in a newer version than 2.28: the newest that 2.28 has."""
+
+    def as_of_old(file, only_moved):
+        """The functions of this file, or those of which it has a newer version than 2.28: the newest that 2.28 has."""
         path = subprocess.run([compiler, f"-print-file-name={file}"], capture_output=True, text=True, check=True).stdout.strip()
         old = {name: next((v for v in all_ if numbers(v) <= OLDEST), None) for name, all_ in versions(path, readelf).items()
-               if numbers(all_[0]) > OLDEST}
+               if not only_moved or numbers(all_[0]) > OLDEST}
         return {name: version for name, version in old.items() if version}
 
-    moved = newer("libc.so.6")
+    moved = as_of_old("libc.so.6", only_moved=True)
     for file, names in FILES.items():
         stub(file, {n: v for n, v in moved.items() if re.match(names, n)}, compiler, folder)
-    stub("libm.so.6", newer("libm.so.6"), compiler, folder)
+    # Of libm all: the linker takes a library of one name once.
+    stub("libm.so.6", as_of_old("libm.so.6", only_moved=False), compiler, folder)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <new>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "memory/one_arena.h"
@@ -86,7 +88,7 @@ TEST(Heap, LongBlocksOfEveryFunctionAreShared) {
 
 TEST(Heap, CallocsBlocksAreZeroedWhateverWasThere) {
     std::mt19937 random(5);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 100; ++i) {
         const std::size_t bytes = large + random() % (2 * mebibyte);
         void* const dirty = malloc(bytes);
         std::memset(kept(dirty), 0xff, bytes);
@@ -183,6 +185,50 @@ TEST(Heap, WhereAddressesEndMallocSaysSo) {
     }
     int status = 0;
     waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+// Makes this process, a child, one that may have so much memory; false where that is not allowed.
+bool limit_memory(std::size_t bytes, std::string& folder) {
+    for (const auto& [root, limit] : {std::pair("/sys/fs/cgroup/memory/", "memory.limit_in_bytes"), std::pair("/sys/fs/cgroup/", "memory.max")}) {
+        folder = root + ("fanlight-test-" + std::to_string(getpid()));
+        std::error_code error;
+        if (!std::filesystem::create_directory(folder, error)) continue;
+        if ((std::ofstream(folder + "/" + limit) << bytes).flush() && (std::ofstream(folder + "/cgroup.procs") << getpid()).flush()) return true;
+        std::filesystem::remove(folder, error);
+    }
+    return false;
+}
+
+// What is kept of freed blocks must not end a program that has room for those in use.
+TEST(Heap, InAControlGroupWithLittleMemory) {
+    if (the_arena().bytes) GTEST_SKIP() << "there is an arena already; ctest runs each test by itself";
+    std::string folder;
+    int tell[2];
+    ASSERT_EQ(pipe(tell), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool limited = limit_memory(100 * mebibyte, folder);
+        if (write(tell[1], folder.data(), folder.size()) < 0 || !limited) _exit(77);
+        std::mt19937 random(2);
+        void* blocks[8] = {};
+        int shared = 0;
+        for (int i = 0; i < 100; ++i) {
+            void*& block = blocks[random() % 8];
+            free(block);
+            const std::size_t bytes = large + random() % (7 * mebibyte);
+            if (!(block = malloc(bytes))) _exit(1);
+            std::memset(kept(block), i, bytes);
+            shared += is_shared(block);
+        }
+        _exit(shared > 50 ? 0 : 2);
+    }
+    char name[200] = "";
+    EXPECT_GT(read(tell[0], name, sizeof name - 1), 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 100 && rmdir(name) != 0 && errno == EBUSY; ++i) usleep(10'000);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no control group for memory";
     EXPECT_EQ(status, 0);
 }
 

@@ -34,7 +34,7 @@ def test_all_operations(mpi, ranks, memory, requests, plain):
 def test_copied_once(mpi, ranks, fanlight_only):
     """Where data is copied once anyway, that in an arena is copied by loads and stores."""
     result = run(mpi, ranks, "collectives --quick --memory=both", LENT | {"SINGLE_COPY": "on", "SINGLE_COPY_FROM": 1}, timeout=150).must_be_ok()
-    assert min(lent(result)) > 100, f"{lent(result)} messages were lent\n{result}"
+    assert min(lent(result)) > 20, f"{lent(result)} messages were lent\n{result}"
 
 
 @libraries

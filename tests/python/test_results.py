@@ -12,6 +12,10 @@ from fanlight.papers import PAPERS
 FILES = sorted((ROOT / "bench/results").glob("*.json"))
 
 
+def said(claims):
+    return [(c["where"], c["says"], c["here"]) for c in claims if c["here"]]
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_file(file):
     record = records.read(file)
@@ -25,7 +29,8 @@ def test_file(file):
     if "paper" in record:
         assert bench_papers.times_of(record["results"]) == record["times"]
         claims = bench_papers.claims_of(PAPERS[record["paper"]], record["times"], list(record["provenance"]["mpis"]))
-        assert [c["here"] for c in claims] == [c["here"] for c in record["claims"]]
+        # A claim that the paper's file gained since has no figures here.
+        assert said(claims) == said(record["claims"])
 
 
 def test_format():

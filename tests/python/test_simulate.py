@@ -77,6 +77,37 @@ def test_this_machine_is_written_from_the_limits(clean):
         this_machine.text(limits()[:1], [0, 1])
 
 
+def links(rendezvous):
+    """One way 30 us, of which each end works 5; 1 GB/s; from 64K on the sender asks first."""
+    at = lambda size: 30 + size * 1e-3 + (30 if rendezvous and size >= 65536 else 0)  # noqa: E731
+    return [{"type": "limit", "limit": name, "size": size, "time": {"median": time(size)}} for size in (8, 1024, 65536, 1 << 20)
+            for name, time in (("link_one_way", at), ("link_busy", lambda s: 5 + s * 1e-3), ("link_stream", lambda s: 5 + s * 1e-3))]
+
+
+def test_the_link_between_two_nodes_is_written_from_its_limits(clean):
+    from fanlight import this_machine
+
+    written = this_machine.text(limits() + links(rendezvous=True), [0, 1])
+    network = package.Machine("this", written).network
+    assert network["latency"] == pytest.approx(20e-6, rel=0.01) and network["overhead"] == pytest.approx(5e-6, rel=0.01)
+    assert network["link"] == pytest.approx(1e9, rel=0.01) and network["eager"] == 32768
+    assert package.Machine("this", this_machine.text(limits() + links(rendezvous=False), [0, 1])).network["eager"] == 1 << 20
+    assert this_machine.NETWORK in this_machine.text(limits(), [0, 1])
+
+
+def test_long_messages_go_in_the_pieces_of_the_planner():
+    machine = package.Machine("rome2x64")
+    chain = lambda **parameters: package.simulate("tree", package.Problem("bcast", 16, bytes=1 << 20, degree=1, **parameters), machine)  # noqa: E731
+    assert chain()["pieces"] == pytest.approx(16)
+    # A chain of whole messages takes as long as all its links.
+    assert chain()["seconds"] < 0.25 * chain(piece=1 << 20)["seconds"]
+    # What is staged goes in pieces as well, as long as the staging bears.
+    two = package.Problem("bcast", 2, bytes=4 << 20)
+    assert package.simulate("one-to-all", two, machine)["pieces"] == 1
+    staged = package.simulate("one-to-all", two, machine, copied_once=1 << 60)
+    assert staged["pieces"] == pytest.approx(64)
+
+
 def test_this_machine_is_found(fanlight, clean, tmp_path):
     clean.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert "bench --limits" in fanlight("simulate", "barrier", "-n", 2, code=2).stderr
@@ -105,8 +136,32 @@ def test_a_paper_at_its_own_scale(fanlight):
     assert "MPI_Bcast_opt" in said and "1.02 to 1.54" in said and "hornet" in said and "the MPI's own" not in said
     said = fanlight("simulate", "--paper", "intra-cell", "-n", 16, "--sizes", "1K").stdout
     assert "TREEMM(3)" in said and "simulated" in said
-    assert "no machine" in fanlight("simulate", "--paper", "rma-trees", code=2).stderr
+    said = fanlight("simulate", "--paper", "rma-trees", "-n", 8, "--sizes", "16").stdout
+    assert "binomial tree" in said and "cloud4" in said and "the MPI's own" not in said
+    said = fanlight("simulate", "--paper", "spike-exchange", "-n", 32).stdout
+    assert "RMA_Allgather (fence)" in said and "bl460c" in said and "shared memory" not in said
+    assert "pruned-ring" in fanlight("simulate", "--paper", "heat", code=2).stderr
     assert "which operation" in fanlight("simulate", code=2).stderr
+
+
+def test_bench_simulates_a_paper_by_the_same_code(fanlight):
+    words = ("--paper", "intra-cell", "-n", 4, "--sizes", "1K")
+    assert fanlight("bench", *words, "--simulated").stdout == fanlight("simulate", *words).stdout
+    assert "--paper" in fanlight("bench", "--simulated", code=2).stderr
+
+
+def test_the_halo_exchange_of_dart():
+    from rich.console import Console
+
+    from fanlight import halo_simulated
+
+    assert [halo_simulated.grid(n) for n in (16, 32, 64, 4096)] == [(2, 2, 4), (2, 4, 4), (4, 4, 4), (16, 16, 16)]
+    found = halo_simulated.run(Console(quiet=True))
+    node, *more = found["times"]
+    # The paper: 0.76 s on one node, a sudden rise beyond it, and less to gain the more goes between nodes.
+    assert 0.76 / 2 < node["dart"] < 0.76 * 2
+    ratios = [r["mpi"] / r["dart"] for r in found["times"]]
+    assert more[0]["dart"] > 2 * node["dart"] and ratios[0] == max(ratios) and min(ratios) >= 1
 
 
 def test_128_ranks_and_all_algorithms_at_12_sizes_take_less_than_a_minute(fanlight):

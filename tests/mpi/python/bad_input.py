@@ -91,7 +91,9 @@ kept.wait()
 print("ok" if me == 0 else "", flush=True)
 MPI.Finalize()
 for call in (lambda: fanlight.allreduce(comm, double), lambda: fanlight.iallreduce(comm, double), lambda: fanlight.barrier(comm),
-             lambda: fanlight.allgatherv_any(comm, double), lambda: fanlight.explain(comm, "bcast", 8)):
+             lambda: fanlight.allgatherv_any(comm, double), lambda: fanlight.explain(comm, "bcast", 8), lambda: fanlight.prepare(comm),
+             lambda: fanlight.set_algorithm(comm, ""), fanlight.report, lambda: fanlight.shared_array(comm, 3),
+             lambda: fanlight.global_array(comm, 3)):
     try:
         call()
     except RuntimeError as e:
