@@ -22,7 +22,7 @@ namespace {
 // Plans as a program does, on one node, and runs nothing.
 class DryPlanner : public Planner {
 public:
-    DryPlanner(int ranks, bool single_copy) : Planner(nullptr, 0, ranks, single_copy, SharedLanes::Room::many, {}) {}
+    DryPlanner(int ranks, bool single_copy) : Planner(nullptr, 0, ranks, single_copy, SharedSlots::Capacity::many, {}) {}
 };
 
 // In how many pieces a program would run it.

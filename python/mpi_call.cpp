@@ -44,7 +44,7 @@ void Call::reduced(const Buffer& vector, std::size_t elements, nb::handle with) 
     signature.add(number);
 }
 
-void Call::in_place_or_apart(bool may_be_in_place) {
+void Call::in_place_or_in_library(bool may_be_in_place) {
     const auto* const a = static_cast<const char*>(input.data());
     const auto* const b = static_cast<const char*>(output.data());
     if (!input.bytes() || !output.bytes() || a + input.bytes() <= b || b + output.bytes() <= a) return;
@@ -80,7 +80,7 @@ void Call::prepare(nb::handle x, nb::handle out, nb::handle with, int with_root)
             if (input.format() != output.format()) wrong("`out` has elements " + output.element() + ", `x` has " + input.element());
             if (!output.has_shape(blocks(input))) wrong("`out` has shape " + output.shape_text() + ", a block of `x` has " + Buffer::text_of(blocks(input)));
             send = input.data();
-            in_place_or_apart(false);
+            in_place_or_in_library(false);
             break;
         default: {
             take_input(x);
@@ -103,7 +103,7 @@ void Call::prepare(nb::handle x, nb::handle out, nb::handle with, int with_root)
             }
             if (root_only && !at_root()) break;
             take_output(out, x, std::move(shape));
-            in_place_or_apart(reduces && operation - operations != reduce_scatter_block);
+            in_place_or_in_library(reduces && operation - operations != reduce_scatter_block);
         }
     }
     receive = output.data();

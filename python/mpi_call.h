@@ -46,7 +46,7 @@ private:
     void take_output(nanobind::handle out, nanobind::handle x, std::vector<Py_ssize_t> shape);
     void moved(const Buffer& block, std::size_t bytes);
     void reduced(const Buffer& vector, std::size_t elements, nanobind::handle with);
-    void in_place_or_apart(bool may_be_in_place);
+    void in_place_or_in_library(bool may_be_in_place);
 };
 
 }  // namespace fanlight::python

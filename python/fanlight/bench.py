@@ -128,7 +128,7 @@ def bench(
         record |= _measure(plan, ["--limits"], "limits", plan.numbers)
         if hosts:  # which have shown what a message between them takes, and not what two cores of one do
             record["limits"] = record.get("limits", []) + _measure(plan.on_one_host(), ["--limits"], "limits", [2]).get("limits", [])
-        this_machine.write_down(record.get("limits", []), messages)
+        this_machine.save(record.get("limits", []), messages)
     elif passthrough:
         record |= _measure(plan, ["--passthrough"], "the preload's cost", [1])
     elif persistent or overlap:

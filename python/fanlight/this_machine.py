@@ -102,7 +102,7 @@ def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
     return "\n".join(out) + "\n"
 
 
-def write_down(lines: list[dict], messages):
+def save(lines: list[dict], messages):
     """Where `--machine this` finds it."""
     path = this_machine()
     try:

@@ -7,7 +7,7 @@ namespace fanlight {
 
 namespace {
 
-// So many long puts from one rank to one other may be under way at a time (transport/shared.h).
+// So many long puts from one rank to one other may be in flight at a time (transport/shared.h).
 constexpr int at_once = 4;
 
 bool is_own(const Edge& e) { return e.from == e.to; }

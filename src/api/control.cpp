@@ -11,7 +11,7 @@
 #include "collective/communicator.h"
 #include "collective/library.h"
 #include "collective/report.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 #include "fanlight/collectives.h"
 
 namespace fanlight {
@@ -64,13 +64,13 @@ void check_restrictions(const Selector& chosen, const Communicator& c) {
 
 std::string answer(const Communicator& c, Operation operation, std::size_t bytes) {
     const auto native = [](const std::string& why) { return "native: " + why; };
-    if (!c.serving()) return native(to_string(c.reason()));
+    if (!c.context()) return native(to_string(c.reason()));
     Problem problem{.operation = operation, .bytes = bytes};
     if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
         problem.blocks.assign(static_cast<std::size_t>(c.size()), {0, bytes});
-    const Choice choice = c.serving()->choice(problem);
+    const Choice choice = c.context()->choice(problem);
     if (!choice.algorithm) return native(std::string(choice.rule));
-    const std::string guard = c.serving()->found(problem);
+    const std::string guard = c.context()->found(problem);
     return std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule) +
            (guard.empty() ? "" : "; " + guard);
 }

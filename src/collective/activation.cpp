@@ -177,7 +177,7 @@ struct Meeting {
     bool by_name = false;  // ... where one with a name may do
 };
 
-Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool measures, Segment::Place place, Reason mine) {
+Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool measures, Segment::Place place, Reason mine) {
     Meeting m;
     const std::size_t bytes = layout.bytes(), part = layout.part_bytes();
     // 1. Rank 0 makes a segment and tells its name.
@@ -196,7 +196,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool 
     if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
 
     if (measures && config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        m.speed = std::make_unique<CopySpeed>(SharedLanes(m.segment.bytes().data(), size), rank);
+        m.speed = std::make_unique<CopySpeed>(SharedSlots(m.segment.bytes().data(), size), rank);
     m.own.pid = static_cast<std::uint64_t>(getpid());
     m.own.pid_namespace = pid_namespace();
     m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
@@ -223,7 +223,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool 
     return m;
 }
 
-Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool measures, Reason mine) {
+Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool measures, Reason mine) {
     Meeting met = meet(comm, rank, size, layout, measures, Segment::Place::anywhere, mine);
     return met.by_name ? meet(comm, rank, size, layout, measures, Segment::Place::dev_shm, mine) : std::move(met);
 }
@@ -232,7 +232,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedLanes& layout, bool 
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason, Reason mine = Reason::none) {
     const std::size_t bytes = Group::segment_bytes(size);
-    Meeting meeting = meet(comm, rank, size, SharedLanes(nullptr, size), true, mine);
+    Meeting meeting = meet(comm, rank, size, SharedSlots(nullptr, size), true, mine);
     reason = meeting.reason;
     if (reason != Reason::none) {
         if (reason != Reason::several_nodes)
@@ -334,7 +334,7 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
+std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
     MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
@@ -355,63 +355,63 @@ std::unique_ptr<Serving> activate_nodes(MPI_Comm comm, int rank, int size, Topol
     if (reason != Reason::none) return nullptr;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(topology.level(0).count()) +
                          " nodes"; }, rank);
-    auto serving = std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
-    serving->slots = least[3];
-    return serving;
+    auto context = std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    context->slots = least[3];
+    return context;
 }
 
-std::unique_ptr<Serving> serving_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
+std::unique_ptr<CommunicatorContext> context_on_one_node(MPI_Comm comm, int rank, int size, std::unique_ptr<SharedGroup> shared,
                                              const Sharing& sharing, Topology topology) {
     if (topology.levels() == 0) topology = real_topology(comm, size, 0);
     if (const Topology said = topology.simplified(); said.levels() > 0)
         verbose([&] { return std::to_string(size) + " ranks in domains " + said.text(); }, rank);
     const bool crowded = shared->group.oversubscribed();
-    return std::make_unique<Serving>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
+    return std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
 }
 
 }  // namespace
 
 namespace {
 
-bool has_slots(const Serving& blocking, Slots slots, Reason& reason) {
+bool has_slots(const CommunicatorContext& blocking, Slots slots, Reason& reason) {
     reason = blocking.slots ? Reason::no_room : Reason::no_hook;
     return slots.first + slots.number <= blocking.slots;
 }
 
 }  // namespace
 
-std::unique_ptr<Serving> activate_for_requests(Serving& blocking, MPI_Comm comm, int rank, int size, Slots slots, Reason& reason) {
+std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
     if (!blocking.on_one_node()) {
         if (!has_slots(blocking, slots, reason)) return nullptr;
-        auto serving = activate_nodes(comm, rank, size, blocking.topology(), reason);
-        if (!serving) return nullptr;
-        serving->reach_by(make_message_transport(blocking.messages(), slots));
-        serving->of_requests = true;
-        return serving;
+        auto context = activate_nodes(comm, rank, size, blocking.topology(), reason);
+        if (!context) return nullptr;
+        context->reach_by(make_message_transport(blocking.messages(), slots));
+        context->of_requests = true;
+        return context;
     }
     Sharing sharing;
-    const Reason mine = requests::can_be_under_way() ? Reason::none : Reason::no_thread;
+    const Reason mine = requests::can_be_in_flight() ? Reason::none : Reason::no_thread;
     auto shared = share(comm, rank, size, sharing, reason, mine);
     if (!shared) return nullptr;
-    auto serving = serving_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
-    serving->of_requests = true;
-    return serving;
+    auto context = context_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
+    context->of_requests = true;
+    return context;
 }
 
-std::unique_ptr<Serving> activate_for_persistent(Serving& blocking, Slots slots, Reason& reason) {
+std::unique_ptr<CommunicatorContext> activate_for_persistent(CommunicatorContext& blocking, Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here() || (!blocking.on_one_node() && !has_slots(blocking, slots, reason))) return nullptr;
-    auto serving = std::make_unique<Serving>(blocking);
-    if (!blocking.on_one_node()) serving->reach_by(make_message_transport(blocking.messages(), slots));
-    return serving;
+    auto context = std::make_unique<CommunicatorContext>(blocking);
+    if (!blocking.on_one_node()) context->reach_by(make_message_transport(blocking.messages(), slots));
+    return context;
 }
 
 namespace {
 
 // On this node, of whose ranks `comm` is.
-Reason give_memory(SharedGroup& shared, SharedLanes::Extent extent, MPI_Comm comm) {
+Reason give_memory(SharedGroup& shared, SharedSlots::Extent extent, MPI_Comm comm) {
     const Group& group = shared.group;
     Meeting meeting = meet(comm, group.rank(), group.size(), group.layout(extent), false, Reason::none);
     if (meeting.reason == Reason::none) shared.place(std::move(meeting.segment), extent);
@@ -420,16 +420,16 @@ Reason give_memory(SharedGroup& shared, SharedLanes::Extent extent, MPI_Comm com
 
 }  // namespace
 
-bool give_memory(Serving& persistent, const Decision& d, Serving& blocking, MPI_Comm comm, int rank, int size, Reason& reason) {
+bool give_memory(CommunicatorContext& persistent, const Decision& d, CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, Reason& reason) {
     SharedGroup* const shared = persistent.shared();
     Plan& plan = persistent.plan_of(d);
-    const SharedLanes::Extent mine = extent_of(plan);
-    const std::int64_t own[3]{std::min(mine.peers, size), mine.offers, persistent.on_one_node() && !requests::can_be_under_way()};
+    const SharedSlots::Extent mine = extent_of(plan);
+    const std::int64_t own[3]{std::min(mine.peers, size), mine.offers, persistent.on_one_node() && !requests::can_be_in_flight()};
     std::int64_t most[3];
     blocking.combine(Arithmetic::max, own, most, 3);
     reason = most[2] ? Reason::no_thread : Reason::none;
-    SharedLanes::Extent& memory = persistent.memory;
-    const SharedLanes::Extent extent{std::max(memory.peers, static_cast<int>(most[0])), std::max(memory.offers, static_cast<int>(most[1]))};
+    SharedSlots::Extent& memory = persistent.memory;
+    const SharedSlots::Extent extent{std::max(memory.peers, static_cast<int>(most[0])), std::max(memory.offers, static_cast<int>(most[1]))};
     const bool has_room = memory.holds(extent);
     if (!has_room && reason == Reason::none) {
         memory = {-1, -1};
@@ -455,12 +455,12 @@ bool give_memory(Serving& persistent, const Decision& d, Serving& blocking, MPI_
     return true;
 }
 
-std::unique_ptr<Serving> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
+std::unique_ptr<CommunicatorContext> activate(MPI_Comm comm, int rank, int size, Reason& reason) {
     const Topology pretended = pretended_topology(comm, size);
     if (!several_nodes(pretended)) {
         Sharing sharing;
         if (auto shared = share(comm, rank, size, sharing, reason))
-            return serving_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
+            return context_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
         if (reason != Reason::several_nodes) return nullptr;
     }
     return activate_nodes(comm, rank, size, pretended, reason);

@@ -12,7 +12,7 @@
 #include "collective/interposition.h"
 #include "collective/library.h"
 #include "collective/report.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 #include "collective/tuned.h"
 #include "config/config.h"
 

@@ -15,7 +15,7 @@
 
 #include "collective/buffers.h"
 #include "collective/library.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 
 namespace fanlight {
 
@@ -38,7 +38,7 @@ int fault_of_arguments(const Elements& own, const Received& to) {
     if (!to.counts || !to.places) return MPI_ERR_ARG;
     const auto lacks = [](const void* memory, MPI_Count count, const Datatype& d) {
         // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
-        return memory == MPI_IN_PLACE || (!memory && count > 0 && d.size > 0 && (d.named() || d.packed));
+        return memory == MPI_IN_PLACE || (!memory && count > 0 && d.size > 0 && (d.named() || d.contiguous));
     };
     if (lacks(own.memory, own.count, *own.datatype) || lacks(to.memory, to.capacity, *to.datatype)) return MPI_ERR_BUFFER;
     return MPI_SUCCESS;
@@ -69,7 +69,7 @@ void unpack_records(const std::byte* records, std::size_t record, const std::vec
 }
 
 // All know all lengths.
-int allgatherv(Serving* s, const std::vector<std::size_t>& lengths, const Elements& own, const Received& to, MPI_Comm comm) {
+int allgatherv(CommunicatorContext* s, const std::vector<std::size_t>& lengths, const Elements& own, const Received& to, MPI_Comm comm) {
     const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
     if (s && can_pack(total)) {
         Problem& p = s->problem(Operation::allgatherv);
@@ -102,7 +102,7 @@ int ranks_of(MPI_Comm comm, std::size_t& ranks) {
 }
 
 // `d` is the decision for the records, and null without Fanlight.
-int serve(Serving* s, const Decision* d, std::size_t record, const Elements& own, const Received& to, MPI_Comm comm) {
+int serve(CommunicatorContext* s, const Decision* d, std::size_t record, const Elements& own, const Received& to, MPI_Comm comm) {
     static thread_local Workspace unserved;
     Workspace& workspace = s ? s->workspace : unserved;
     const Trim trim{workspace};
@@ -137,7 +137,7 @@ int allgatherv_any(const Elements& own, const Received& to, MPI_Comm comm) {
     if (const int fault = fault_of_arguments(own, to)) return fault;
     Call call("allgatherv_any", comm);
     try {
-        Serving* const s = call.serving();
+        CommunicatorContext* const s = call.context();
         const std::size_t record = s ? s->record.bytes() : length_bytes;
         // Held: one of what does not fit the records may follow.
         const auto d = s ? s->decide({.operation = Operation::allgather, .bytes = record}).shared_from_this() : nullptr;

@@ -17,7 +17,7 @@ struct Exchange {
 template <class C, class D, class Types>
 const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const Decision& chosen = s->decide(Operation::alltoallv, 0);
     if (!chosen.algorithm) return call.pass(chosen.reason);

@@ -5,7 +5,7 @@
 namespace fanlight {
 
 const Decision* barrier(Call& call) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::barrier);
     if (!last.decision) {
@@ -19,7 +19,7 @@ const Decision* barrier(Call& call) {
 }
 
 const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype handle, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::bcast);
     if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]] {

@@ -45,7 +45,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(displacements[r]) * types.unit();
         // In bytes they may be addresses: then null is MPI_BOTTOM.
         const bool addresses = types.unit() == 1 && distance != 0;
-        if (!memory && type->size > 0 && !addresses && (type->named() || type->packed)) return false;
+        if (!memory && type->size > 0 && !addresses && (type->named() || type->contiguous)) return false;
         blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type,
                                                 device_memory::holds(static_cast<const std::byte*>(memory) + distance)};
     }
@@ -56,7 +56,7 @@ inline std::size_t bytes_of(const Elements& e) { return e.count ? e.bytes() : 0;
 
 // Given without MPI_IN_PLACE.  Of other datatypes the elements may lie between each other.
 inline bool same_memory(const Elements& a, const Elements& b) {
-    return bytes_of(a) && bytes_of(b) && a.memory == b.memory && a.datatype->packed && b.datatype->packed;
+    return bytes_of(a) && bytes_of(b) && a.memory == b.memory && a.datatype->contiguous && b.datatype->contiguous;
 }
 
 inline bool all_packed(const Blocks& blocks) {

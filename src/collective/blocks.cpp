@@ -30,7 +30,7 @@ void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype
 
 const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                           void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgather);
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
@@ -68,7 +68,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
 
 const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                        void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root;
     LastCall& last = s->last(Operation::gather);
@@ -120,7 +120,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
 
 const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root;
     LastCall& last = s->last(Operation::scatter);
@@ -170,7 +170,7 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
 
 const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::alltoall);
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&

@@ -34,7 +34,7 @@ private:
 void Elements::pack(std::byte* packed) const {
     const auto n = static_cast<std::size_t>(count);
     if (count == 0) return;
-    if (datatype->packed) device_memory::copy(packed, memory, bytes());
+    if (datatype->contiguous) device_memory::copy(packed, memory, bytes());
     else if (on_device) fanlight::pack(*datatype, HostCopy(*this).place(memory), n, packed);
     else fanlight::pack(*datatype, memory, n, packed);
 }
@@ -43,7 +43,7 @@ void Elements::unpack(const std::byte* packed) const {
     const auto n = static_cast<std::size_t>(count);
     void* const to = const_cast<void*>(memory);
     if (count == 0) return;
-    if (datatype->packed) return device_memory::copy(to, packed, bytes());
+    if (datatype->contiguous) return device_memory::copy(to, packed, bytes());
     if (!on_device) return fanlight::unpack(*datatype, packed, to, n);
     HostCopy copy(*this);  // with what lies between the elements
     fanlight::unpack(*datatype, packed, copy.place(to), n);

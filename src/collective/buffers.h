@@ -36,7 +36,7 @@ struct Elements {
     bool on_device = false;
 
     // Packed, and where the executor can read and write it: then it may be used as it is.
-    bool direct() const { return datatype->packed && !on_device; }
+    bool direct() const { return datatype->contiguous && !on_device; }
     std::size_t bytes() const { return static_cast<std::size_t>(count) * datatype->size; }
     // Where element i is; only for what is not MPI_BOTTOM.
     const std::byte* at(std::ptrdiff_t i) const {
@@ -49,7 +49,7 @@ struct Elements {
 };
 
 // Whether a call with it can be known again by count and datatype alone.
-inline bool is_plain(const Elements& e) { return e.datatype->named() && e.datatype->packed && !device_memory::is_staged(); }
+inline bool is_plain(const Elements& e) { return e.datatype->named() && e.datatype->contiguous && !device_memory::is_staged(); }
 
 // False for what the MPI library would not accept: a negative count, a datatype that is null
 // or not committed, no buffer.
@@ -58,7 +58,7 @@ inline bool acceptable(const void* memory, MPI_Count count, MPI_Datatype handle,
     e = {memory, count, datatype(handle), device_memory::holds(memory)};
     if (!e.datatype) return false;
     // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
-    return memory || e.bytes() == 0 || !(e.datatype->named() || e.datatype->packed);
+    return memory || e.bytes() == 0 || !(e.datatype->named() || e.datatype->contiguous);
 }
 
 // Where the packed bytes are for reading.
@@ -79,7 +79,7 @@ inline std::byte* packed_copy(const Elements& e, Workspace& workspace) {
 // Where packed bytes are to be written, and then brought to their place.
 class PackedOutput {
 public:
-    PackedOutput(const Elements& e, Call& call, Serving& s)
+    PackedOutput(const Elements& e, Call& call, CommunicatorContext& s)
         : elements_(e),
           is_copy_(!e.direct()),
           packed_(e.direct() ? static_cast<std::byte*>(const_cast<void*>(e.memory))

@@ -8,11 +8,11 @@
 
 namespace fanlight {
 
-Serving* Call::starting() {
-    std::shared_ptr<Serving> serving = initialises_ ? communicator_->initialising(reason_) : communicator_->starting(reason_);
-    if (!serving) return nullptr;
-    begun_ = initialises_ ? persistent_ = new Persistent(std::move(serving)) : new Started(std::move(serving));
-    return begun_->serving.get();
+CommunicatorContext* Call::starting() {
+    std::shared_ptr<CommunicatorContext> context = initialises_ ? communicator_->initialising(reason_) : communicator_->starting(reason_);
+    if (!context) return nullptr;
+    begun_ = initialises_ ? persistent_ = new Persistent(std::move(context)) : new InFlightOperation(std::move(context));
+    return begun_->context.get();
 }
 
 bool Call::may_be_first() {

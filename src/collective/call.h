@@ -18,7 +18,7 @@
 #include "collective/persistent.h"
 #include "collective/reason.h"
 #include "collective/report.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 
 namespace fanlight {
 
@@ -42,15 +42,15 @@ public:
     Call& operator=(const Call&) = delete;
 
     // The group of its communicator; null: the MPI library serves it.  Once in each call.
-    Serving* serving() {
-        if (begun_) [[unlikely]] return begun_->serving.get();
+    CommunicatorContext* context() {
+        if (begun_) [[unlikely]] return begun_->context.get();
         if (!communicator_ && !may_be_first()) [[unlikely]] return nullptr;
-        return request_ ? starting() : communicator_->serving(reason_);
+        return request_ ? starting() : communicator_->context(reason_);
     }
     bool starts() const { return request_ != nullptr || begun_ != nullptr; }
     Persistent& persistent() { return *persistent_; }
     // Where packed copies lie until the operation is over.
-    Workspace& workspace(Serving& s) { return begun_ ? begun_->workspace : s.workspace; }
+    Workspace& workspace(CommunicatorContext& s) { return begun_ ? begun_->workspace : s.workspace; }
     // An operator of the program's for that.
     void uses(MPI_Op op) { begun_->uses(op); }
     // For what is done when it is over.
@@ -59,7 +59,7 @@ public:
     // Runs it and then finish(), or starts it: then finish() is for later, and holds by value
     // what it needs.
     template <class Finish>
-    void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner, Finish&& finish) {
+    void run(CommunicatorContext& s, const Decision& d, const void* input, void* output, const Combiner* combiner, Finish&& finish) {
         if (begun_) [[unlikely]] {
             begun_->finish = std::forward<Finish>(finish);
             return begin(d, input, output, combiner);
@@ -67,13 +67,13 @@ public:
         s.run(d, input, output, combiner);
         finish();
     }
-    void run(Serving& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
+    void run(CommunicatorContext& s, const Decision& d, const void* input, void* output, const Combiner* combiner) {
         if (begun_) [[unlikely]] return begin(d, input, output, combiner);
         s.run(d, input, output, combiner);
     }
 
-    // Serving::planned; a persistent one that is started again has its plan.
-    const Decision& planned(Serving& s, const Decision& d, Problem& problem) {
+    // CommunicatorContext::planned; a persistent one that is started again has its plan.
+    const Decision& planned(CommunicatorContext& s, const Decision& d, Problem& problem) {
         if (begun_ && begun_->decision && is_same_call(begun_->decision->problem, problem)) return *begun_->decision;
         return s.planned(d, problem);
     }
@@ -82,7 +82,7 @@ public:
     // where all ranks come.
     bool serves(const Decision& d) {
         if (!d.algorithm) return reason_ = d.reason, false;
-        if (persistent_) [[unlikely]] return communicator_->give_memory(*persistent_->serving, d, reason_);
+        if (persistent_) [[unlikely]] return communicator_->give_memory(*persistent_->context, d, reason_);
         return !d.guarded || guard_leaves_it(*d.guarded);
     }
     // Instead of that for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
@@ -112,7 +112,7 @@ public:
     }
 
 private:
-    Serving* starting();
+    CommunicatorContext* starting();
     bool guard_leaves_it(guard::Calls&);
     void guard_learns() const;
     // Whether it is served although the MPI library has had no call on its communicator.
@@ -131,7 +131,7 @@ private:
     MPI_Request* request_ = nullptr;
     bool initialises_ = false;
     Communicator* communicator_ = nullptr;
-    Started* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
+    InFlightOperation* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
     Persistent* persistent_ = nullptr;
     Reason reason_ = Reason::not_served;
     guard::Calls* compared_ = nullptr;

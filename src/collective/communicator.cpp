@@ -15,7 +15,7 @@
 #include "collective/progress.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 #include "config/config.h"
 
 namespace fanlight {
@@ -33,14 +33,14 @@ Communicator::Communicator(MPI_Comm handle, Reason permanent, int rank, int size
 Communicator::~Communicator() { report::communicator(size_, reason_); }
 
 template <class Pointer>
-Pointer Communicator::by_selector(Pointer serving) const {
-    if (serving) serving->decide_by(selector_ ? selector_ : selector({}, tuned()));
-    return serving;
+Pointer Communicator::by_selector(Pointer context) const {
+    if (context) context->decide_by(selector_ ? selector_ : selector({}, tuned()));
+    return context;
 }
 
 void Communicator::decide_by(std::shared_ptr<const Selector> selector) {
     selector_ = std::move(selector);
-    if (serving_) serving_->decide_by(selector_);
+    if (context_) context_->decide_by(selector_);
     if (starting_) starting_->decide_by(selector_);
 }
 
@@ -59,26 +59,26 @@ void Communicator::prepare() {
     count(reason);
 }
 
-Serving* Communicator::count(Reason& reason) {
+CommunicatorContext* Communicator::count(Reason& reason) {
     if (!agreed_) agree();
     if (calls_left_ == 0) {
         calls_left_ = -1;
-        serving_ = by_selector(activate(handle_, rank_, size_, reason_));
-        if (serving_) {
+        context_ = by_selector(activate(handle_, rank_, size_, reason_));
+        if (context_) {
             static std::atomic<std::uint64_t> number{0};
             served_since_ = ++number;
             reason_ = Reason::none;
-            serving_->neighborhood = Neighborhood::of(handle_, rank_);
+            context_->neighborhood = Neighborhood::of(handle_, rank_);
         }
     }
-    if (serving_) {
+    if (context_) {
         if (starts_left_ == 0) {
             starts_left_ = -1;
             starting_ = by_selector(
-                activate_for_requests(*serving_, handle_, rank_, size_, slots_of_started, why_not_starting_));
-            if (starting_) starting_->neighborhood = serving_->neighborhood;
+                activate_for_requests(*context_, handle_, rank_, size_, slots_of_nonblocking, why_not_starting_));
+            if (starting_) starting_->neighborhood = context_->neighborhood;
         }
-        return ready_ = serving_.get();
+        return ready_ = context_.get();
     }
     count_call();
     reason = reason_;
@@ -95,11 +95,11 @@ void Communicator::agree() {
     calls_left_ = starts_left_ = -1;
 }
 
-void Communicator::end_serving() {
+void Communicator::end_context() {
     ready_ = nullptr;
     initialised_.clear();
     starting_.reset();
-    serving_.reset();
+    context_.reset();
 }
 
 void Communicator::count_call() {
@@ -108,7 +108,7 @@ void Communicator::count_call() {
 
 // All ranks come to the same answer: it depends on the calls before on this communicator, which
 // MPI demands in the same order on all of them, blocking and non-blocking ones together.
-std::shared_ptr<Serving> Communicator::starting(Reason& reason) {
+std::shared_ptr<CommunicatorContext> Communicator::starting(Reason& reason) {
     if (starting_) return starting_;
     count_call();
     if (starts_left_ > 0) --starts_left_;
@@ -117,19 +117,19 @@ std::shared_ptr<Serving> Communicator::starting(Reason& reason) {
     return nullptr;
 }
 
-std::shared_ptr<Serving> Communicator::initialising(Reason& reason) {
-    if (!serving(reason)) return nullptr;
+std::shared_ptr<CommunicatorContext> Communicator::initialising(Reason& reason) {
+    if (!context(reason)) return nullptr;
     if (const std::uint64_t free = free_on_all_ranks())
         return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
-    std::shared_ptr<Serving> made = by_selector(activate_for_persistent(*serving_, {next_slot_, slots_for_pieces}, reason));
+    std::shared_ptr<CommunicatorContext> made = by_selector(activate_for_persistent(*context_, {next_slot_, slots_for_pieces}, reason));
     if (!made) return nullptr;
     next_slot_ += slots_for_pieces;
     if (initialised_.size() < 64) initialised_.push_back(made);
     return made;
 }
 
-bool Communicator::give_memory(Serving& persistent, const Decision& d, Reason& reason) {
-    return fanlight::give_memory(persistent, d, *serving_, handle_, rank_, size_, reason);
+bool Communicator::give_memory(CommunicatorContext& persistent, const Decision& d, Reason& reason) {
+    return fanlight::give_memory(persistent, d, *context_, handle_, rank_, size_, reason);
 }
 
 // As bits: which of `initialised_` no rank has an operation for.
@@ -139,7 +139,7 @@ std::uint64_t Communicator::free_on_all_ranks() const {
     for (std::size_t i = 0; i < initialised_.size(); ++i)
         if (initialised_[i].use_count() == 1) here |= std::uint64_t{1} << i;
     const auto mine = static_cast<std::int64_t>(here);
-    serving_->combine(Arithmetic::bit_and, &mine, &everywhere, 1);
+    context_->combine(Arithmetic::bit_and, &mine, &everywhere, 1);
     return static_cast<std::uint64_t>(everywhere);
 }
 
@@ -261,7 +261,7 @@ void close() {
     for (const auto& [handle, communicator] : gone)
         if (communicator->served()) served.push_back(communicator.get());
     std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->served_since() < b->served_since(); });
-    for (Communicator* communicator : served) communicator->end_serving();
+    for (Communicator* communicator : served) communicator->end_context();
 }
 
 }  // namespace communicators

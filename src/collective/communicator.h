@@ -17,7 +17,7 @@ namespace fanlight {
 
 struct Decision;
 class Selector;
-class Serving;
+class CommunicatorContext;
 struct TunedRules;
 
 class Communicator {
@@ -28,7 +28,7 @@ public:
 
     // Null while the MPI library serves this communicator; `reason` says why.  To be called
     // once at every collective call: on the same call of all ranks it becomes a group.
-    Serving* serving(Reason& reason) {
+    CommunicatorContext* context(Reason& reason) {
         if (ready_) [[likely]] {
             if (++served_ % served_per_progress == 0) [[unlikely]] progress();
             return ready_;
@@ -37,11 +37,11 @@ public:
     }
     // The same for a non-blocking call.  Its group is not made here, since its members may come
     // at any time, and wait for each other elsewhere; but in the next blocking call.
-    std::shared_ptr<Serving> starting(Reason& reason);
+    std::shared_ptr<CommunicatorContext> starting(Reason& reason);
     // A group for one persistent operation alone.  Here ranks may wait for each other.
-    std::shared_ptr<Serving> initialising(Reason& reason);
+    std::shared_ptr<CommunicatorContext> initialising(Reason& reason);
     // ... and its memory, when it is known which one; false: the MPI library serves it.
-    bool give_memory(Serving&, const Decision&, Reason& reason);
+    bool give_memory(CommunicatorContext&, const Decision&, Reason& reason);
     // By all ranks together: makes the groups for both now.
     void prepare();
     // By all ranks between two calls: by this selector from now on.
@@ -49,22 +49,22 @@ public:
     // By all ranks together: these algorithms (fanlight_set_algorithm), then the rules.  Throws std::invalid_argument.
     std::shared_ptr<const Selector> selector_with(const std::string& chosen);
     // Null while the MPI library serves it.
-    const Serving* serving() const { return serving_.get(); }
+    const CommunicatorContext* context() const { return context_.get(); }
     MPI_Comm handle() const { return handle_; }
     Reason reason() const { return reason_; }
     int size() const { return size_; }
-    bool served() const { return serving_ != nullptr; }
-    bool starts_with(const Serving& s) const { return starting_.get() == &s; }
+    bool served() const { return context_ != nullptr; }
+    bool starts_with(const CommunicatorContext& s) const { return starting_.get() == &s; }
     // A number that grows with each communicator that this process comes to serve.
     std::uint64_t served_since() const { return served_since_; }
-    void end_serving();
+    void end_context();
 
 private:
     // A rank whose calls never wait long must let the MPI library progress nevertheless: another
     // one may wait for it inside of MPI.
     static constexpr std::uint32_t served_per_progress = 256;
 
-    Serving* count(Reason&);
+    CommunicatorContext* count(Reason&);
     void agree();
     TunedRules tuned() const;
     template <class Pointer>
@@ -81,14 +81,14 @@ private:
     bool agreed_;                         // on the settings; or there is nothing to agree on
     std::shared_ptr<const Selector> selector_;  // null: the rules
     std::shared_ptr<const TunedRules> tuned_;   // null: none, or not agreed on yet
-    std::unique_ptr<Serving> serving_;
-    std::shared_ptr<Serving> starting_;  // also of the operations that outlive the communicator
+    std::unique_ptr<CommunicatorContext> context_;
+    std::shared_ptr<CommunicatorContext> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.
-    std::vector<std::shared_ptr<Serving>> initialised_;
+    std::vector<std::shared_ptr<CommunicatorContext>> initialised_;
     int next_slot_ = first_slot_of_persistent;
     Reason why_not_starting_ = Reason::not_started;
-    // What serves the next blocking call without a further look: serving_, or null.
-    Serving* ready_ = nullptr;
+    // What serves the next blocking call at once: context_, or null.
+    CommunicatorContext* ready_ = nullptr;
 };
 
 // --- from handle to communicator ----------------------------------------------------------

@@ -38,7 +38,7 @@ Datatype measured(MPI_Datatype handle) {
     d.extent = static_cast<std::ptrdiff_t>(extent);
     d.true_lb = static_cast<std::ptrdiff_t>(true_lb);
     d.true_extent = static_cast<std::size_t>(true_extent);
-    d.packed = size == extent && size == true_extent && lb == 0 && true_lb == 0;
+    d.contiguous = size == extent && size == true_extent && lb == 0 && true_lb == 0;
     return d;
 }
 
@@ -130,7 +130,7 @@ int attribute_key() {
 // packing bytes that name their own places shows it.
 bool packs_in_order(const Datatype& d) {
     constexpr std::size_t longest = std::size_t{16} << 20;
-    if (!d.packed || d.size == 0 || d.size > longest) return false;
+    if (!d.contiguous || d.size == 0 || d.size > longest) return false;
     std::vector<std::byte> memory(d.size), packed(d.size);
     for (int shift = 0; shift == 0 || d.size >> shift; shift += 8) {
         for (std::size_t i = 0; i < d.size; ++i) memory[i] = static_cast<std::byte>(i >> shift);
@@ -144,7 +144,7 @@ bool packs_in_order(const Datatype& d) {
 // short elements the MPI library takes longer than their collective.
 std::vector<Datatype::Run> runs_of(const Datatype& d) {
     constexpr std::size_t longest = 4096, widest = std::size_t{1} << 16, most = 8;
-    if (d.packed || d.size == 0 || d.size > longest || d.true_extent > widest) return {};
+    if (d.contiguous || d.size == 0 || d.size > longest || d.true_extent > widest) return {};
     std::vector<std::byte> memory(d.true_extent), packed(d.size), flipped(d.size);
     std::vector<std::size_t> from(d.size, 0);
     const auto pack_names = [&](int shift, std::byte flip, std::vector<std::byte>& into) {
@@ -188,7 +188,7 @@ const Datatype* known_or_new(MPI_Datatype handle) {
     if (const Datatype* d = known(handle)) return d;
     auto made = std::make_unique<Datatype>(measured(handle));
     made->kind = DatatypeClass::derived;
-    made->packed = packs_in_order(*made);
+    made->contiguous = packs_in_order(*made);
     made->runs = runs_of(*made);
     // The first of several threads wins: a second attribute would take the place of the first one, which
     // is deleted then and in use.

@@ -23,7 +23,7 @@ struct Datatype {
     std::ptrdiff_t extent = 0;    // from one element to the next in memory
     std::ptrdiff_t true_lb = 0;   // where an element's memory begins, and its length
     std::size_t true_extent = 0;
-    bool packed = false;          // packed and in memory are the same bytes
+    bool contiguous = false;          // packed and in memory are the same bytes
     // Where the packed bytes of an element come from, one run after the other; empty: that is for the
     // MPI library to say.
     struct Run {

@@ -34,9 +34,9 @@ struct Chosen {
 };
 
 // Where lengths are unknown that of an operation and a root has no plan; each that knows the lengths has one.
-// Whoever has something under way holds its decision.
+// Whoever has something in flight holds its decision.
 struct Decision : Chosen, Planned, std::enable_shared_from_this<Decision> {
-    bool is_under_way() const { return weak_from_this().use_count() > 1; }
+    bool is_in_flight() const { return weak_from_this().use_count() > 1; }
 };
 
 // The last call of an operation as the program wrote it, so that the same call again needs no

@@ -8,7 +8,7 @@
 
 #include "collective/hooks.h"
 #include "collective/report.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 
 namespace fanlight::guard {
 
@@ -48,10 +48,10 @@ void Calls::over() {
     if (ended_ == 0) ended_ = report::now_ns();
     Comparison& c = comparisons_[same_bits_];
     // The clocks of two nodes have nothing in common: there it is the longest that a rank has been in the call.
-    if (!guard_.serving.on_one_node()) ended_ -= std::exchange(began_, 0);
+    if (!guard_.context.on_one_node()) ended_ -= std::exchange(began_, 0);
     if (!c.over(began_, ended_)) return;
     std::vector<std::int64_t> last(c.times().size());
-    guard_.serving.combine(Arithmetic::max, c.times().data(), last.data(), last.size());
+    guard_.context.combine(Arithmetic::max, c.times().data(), last.data(), last.size());
     if (c.judge(last) != Comparison::Verdict::open) tell(same_bits_);
 }
 
@@ -73,7 +73,7 @@ std::string Calls::found() const {
 void Calls::tell(bool same_bits) const {
     const Comparison& c = comparisons_[same_bits];
     const bool theirs = c.verdict() == Comparison::Verdict::theirs;
-    const Serving& s = guard_.serving;
+    const CommunicatorContext& s = guard_.context;
     if (s.rank != 0) return;
     report::found({.operation = to_string(class_.operation), .algorithm = class_.algorithm, .bytes_from = first_of(class_.width),
                    .bytes_to = last_of(class_.width), .ranks = s.size, .nodes = s.topology().level(0).count(),

@@ -20,7 +20,7 @@
 
 namespace fanlight {
 
-class Serving;
+class CommunicatorContext;
 
 namespace guard {
 
@@ -69,15 +69,15 @@ private:
 // Of one communicator.
 class Guard {
 public:
-    // `switches`: what is found takes effect in this run.
-    Guard(Serving& serving, bool switches, bool oversubscribed)
-        : serving(serving), switches(switches), oversubscribed(oversubscribed) {}
+    // `switches`: what is found applies in this run.
+    Guard(CommunicatorContext& context, bool switches, bool oversubscribed)
+        : context(context), switches(switches), oversubscribed(oversubscribed) {}
 
     Calls* calls(const Class&);
     // What was found, as text; empty if nothing was.
     std::string found(const Class&) const;
 
-    Serving& serving;
+    CommunicatorContext& context;
     const bool switches, oversubscribed;
 
 private:

@@ -19,7 +19,7 @@ constexpr int messages_of_one = static_cast<int>(RemoteTransport::most_messages)
 class MessageTransport final : public RemoteTransport {
 public:
     MessageTransport(std::shared_ptr<const PrivateCommunicator> comm, Slots slots) : comm_(std::move(comm)), slots_(slots) {}
-    // Pending are only those of ranks that were out of step.
+    // Pending are only those of ranks that were mismatched.
     ~MessageTransport() override {
         for (auto* requests : {&round_, &offered_})
             for (MPI_Request& request : *requests) {

@@ -104,7 +104,7 @@ bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side&
 }
 
 // The graph, if this operation is served there; all ranks find the same.
-const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
+const Neighborhood* neighborhood(Call& call, CommunicatorContext* s, Operation operation) {
     if (!s) return nullptr;
 #if defined(OPEN_MPI)
     // Open MPI 5.0.11 pairs them in one way in the blocking ones, in another in these.
@@ -117,7 +117,7 @@ const Neighborhood* neighborhood(Call& call, Serving* s, Operation operation) {
     return s->neighborhood && call.serves(s->decide(operation, 0)) ? s->neighborhood.get() : nullptr;
 }
 
-const Decision* run(Call& call, Serving& s, Operation operation, Sides& sides) {
+const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sides& sides) {
     const Neighborhood& n = *s.neighborhood;
     auto& [from, to] = sides;
     const Trim trim{s.workspace};
@@ -169,7 +169,7 @@ void remember(LastCall& last, const Side& from, MPI_Count send_count, MPI_Dataty
 template <class SendAs>
 const Decision* regular(Call& call, Operation operation, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, SendAs&& send_as) {
-    Serving* const s = call.serving();
+    CommunicatorContext* const s = call.context();
     const Neighborhood* const n = neighborhood(call, s, operation);
     if (!n) return nullptr;
     LastCall& last = s->last(operation);
@@ -202,7 +202,7 @@ const Decision* neighbor_alltoall(Call& call, const void* send, MPI_Count send_c
 template <class C, class D>
 const Decision* neighbor_allgatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                                     void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type) {
-    Serving* const s = call.serving();
+    CommunicatorContext* const s = call.context();
     const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_allgather);
     if (!n) return nullptr;
     auto& [from, to] = sides();
@@ -217,7 +217,7 @@ namespace {
 template <class C, class D, class Types>
 const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
-    Serving* const s = call.serving();
+    CommunicatorContext* const s = call.context();
     const Neighborhood* const n = neighborhood(call, s, Operation::neighbor_alltoallv);
     if (!n) return nullptr;
     auto& [from, to] = sides();

@@ -1,4 +1,4 @@
-// Persistent operations, and those of them that run apart.
+// Persistent operations, and those of them that complete in the library.
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
@@ -15,7 +15,7 @@ namespace fanlight {
 
 namespace requests {
 
-std::atomic<int> apart{0};
+std::atomic<int> in_library{0};
 std::atomic<std::size_t> persistent{0};
 
 namespace {
@@ -69,27 +69,27 @@ inline Persistent* find(MPI_Request request) {
     return look_up(request);
 }
 
-Persistent* find_apart(MPI_Request request) {
+Persistent* find_in_library(MPI_Request request) {
     Persistent* const p = find(request);
-    return p && p->is_apart() ? p : nullptr;
+    return p && p->is_in_library() ? p : nullptr;
 }
 
 template <class Do>
-void each_apart(int count, const MPI_Request all[], Do&& act) {
+void each_in_library(int count, const MPI_Request all[], Do&& act) {
     for (int i = 0; i < count; ++i)
-        if (Persistent* p = find_apart(all[i])) act(*p);
+        if (Persistent* p = find_in_library(all[i])) act(*p);
 }
 
-inline void count_apart(int change) {
+inline void count_in_library(int change) {
     // Without a locked instruction where it needs none.
-    if (many_threads.load(std::memory_order_relaxed)) [[unlikely]] apart.fetch_add(change, std::memory_order_relaxed);
-    else apart.store(apart.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+    if (many_threads.load(std::memory_order_relaxed)) [[unlikely]] in_library.fetch_add(change, std::memory_order_relaxed);
+    else in_library.store(in_library.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-bool wait_apart(MPI_Request request, MPI_Status* status) {
-    Persistent* const p = find_apart(request);
+bool wait_in_library(MPI_Request request, MPI_Status* status) {
+    Persistent* const p = find_in_library(request);
     if (!p) return false;
     p->wait();
     p->end();
@@ -100,8 +100,8 @@ bool wait_apart(MPI_Request request, MPI_Status* status) {
 bool get_status(MPI_Request request, int* flag, MPI_Status* status) {
     Persistent* const p = find(request);
     if (!p) return false;
-    if (p->is_apart()) {
-        *flag = finished_apart(1, &request);
+    if (p->is_in_library()) {
+        *flag = finished_in_library(1, &request);
     } else {
         fanlight::progress();
         progress();
@@ -111,24 +111,24 @@ bool get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return true;
 }
 
-bool test_apart(MPI_Request request, int* flag, MPI_Status* status) {
-    Persistent* const p = find_apart(request);
+bool test_in_library(MPI_Request request, int* flag, MPI_Status* status) {
+    Persistent* const p = find_in_library(request);
     if (!p) return false;
-    *flag = finished_apart(1, &request);
+    *flag = finished_in_library(1, &request);
     if (!*flag) return true;
     p->end();
     set_empty(status);
     return true;
 }
 
-void finish_apart(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.wait(); });
-    end_apart(count, all);
+void finish_in_library(int count, const MPI_Request all[]) {
+    each_in_library(count, all, [](Persistent& p) { p.wait(); });
+    end_in_library(count, all);
 }
 
-bool finished_apart(int count, const MPI_Request all[]) {
+bool finished_in_library(int count, const MPI_Request all[]) {
     bool finished = true;
-    each_apart(count, all, [&](Persistent& p) { finished &= p.look(); });
+    each_in_library(count, all, [&](Persistent& p) { finished &= p.poll(); });
     if (!finished) {
         fanlight::progress();
         progress();
@@ -136,12 +136,12 @@ bool finished_apart(int count, const MPI_Request all[]) {
     return finished;
 }
 
-void end_apart(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.end(); });
+void end_in_library(int count, const MPI_Request all[]) {
+    each_in_library(count, all, [](Persistent& p) { p.end(); });
 }
 
 void hand_over(int count, const MPI_Request all[]) {
-    each_apart(count, all, [](Persistent& p) { p.hand_over(); });
+    each_in_library(count, all, [](Persistent& p) { p.hand_over(); });
 }
 
 bool start(MPI_Request request) {
@@ -215,7 +215,7 @@ void Persistent::start() {
     active_ = true;
     if (group_.begin(*this, decision->plan, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
         apart_ = true;
-        requests::count_apart(1);
+        requests::count_in_library(1);
         // A rank whose waits are never long must let the MPI library progress nevertheless.
         constexpr unsigned starts_per_progress = 64;
         if (++starts_ % starts_per_progress == 0) [[unlikely]] progress();
@@ -230,9 +230,9 @@ void Persistent::repack() {
     again(call);
 }
 
-bool Persistent::look() {
+bool Persistent::poll() {
     if (!finished) {
-        if (!group_.look(*this)) return false;
+        if (!group_.poll(*this)) return false;
         if (finish) finish();
     }
     return true;
@@ -247,19 +247,19 @@ void Persistent::wait() {
 void Persistent::end() {
     active_ = false;
     apart_ = false;
-    requests::count_apart(-1);
+    requests::count_in_library(-1);
 }
 
 void Persistent::hand_over() {
     apart_ = false;
-    requests::count_apart(-1);
+    requests::count_in_library(-1);
     mpi().Start(&request);
     if (finished) complete_request();
     else requests::adopt(group_, *this);
 }
 
 void Persistent::complete() {
-    if (out_of_step) [[unlikely]] stop(group_.why_out_of_step());  // a receive has no error of ours
+    if (mismatched) [[unlikely]] stop(group_.why_mismatched());  // a receive has no error of ours
     if (finish) finish();
     complete_request();
 }

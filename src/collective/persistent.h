@@ -13,9 +13,9 @@ namespace fanlight {
 class Call;
 
 namespace requests {
-// Persistent operations that run apart.
-extern std::atomic<int> apart;
-inline bool any_apart() { return apart.load(std::memory_order_relaxed) != 0; }
+// Persistent operations that complete in the library.
+extern std::atomic<int> in_library;
+inline bool any_in_library() { return in_library.load(std::memory_order_relaxed) != 0; }
 // That there are.
 extern std::atomic<std::size_t> persistent;
 inline bool any_persistent() { return persistent.load(std::memory_order_relaxed) != 0; }
@@ -23,9 +23,9 @@ inline bool any_persistent() { return persistent.load(std::memory_order_relaxed)
 
 // A persistent operation: its group serves nothing else, since MPI lets each rank start what it
 // has initialised in an order of its own.
-class Persistent : public Started {
+class Persistent : public InFlightOperation {
 public:
-    explicit Persistent(std::shared_ptr<Serving> s) : Started(std::move(s)), group_(serving->group()) {}
+    explicit Persistent(std::shared_ptr<CommunicatorContext> s) : InFlightOperation(std::move(s)), group_(context->group()) {}
     ~Persistent() override;
 
     // At its initialisation: notes the plan and the buffers.  Later: starts it.
@@ -33,11 +33,11 @@ public:
     void complete() override;
     // MPI_Start.
     void start();
-    // While it runs apart: advances it, and says whether it is finished; waits for that; ends it,
+    // While it completes in the library: advances it, and says whether it is finished; waits for that; ends it,
     // when it is finished; tells the MPI library of it.
-    bool is_apart() const { return apart_; }
+    bool is_in_library() const { return apart_; }
     bool is_active() const { return active_; }
-    bool look();
+    bool poll();
     void wait();
     void end();
     void hand_over();
@@ -54,7 +54,7 @@ public:
     template <class T>
     std::vector<T> copy_of_each(const T* list, bool significant) const {
         if (!significant) return {};
-        return {list, list + serving->size};
+        return {list, list + context->size};
     }
     template <class Count>
     std::vector<MPI_Datatype> copy_of_each(const MPI_Datatype* list, const Count* counts, bool significant) {
@@ -72,11 +72,11 @@ public:
         for (std::size_t i = 0; i < all.size(); ++i) all[i] = copy(all[i], neighbors(targets)[i] != Neighborhood::nobody && counts[i] > 0);
         return all;
     }
-    bool is_rank(int root) const { return serving->rank == root; }
+    bool is_rank(int root) const { return context->rank == root; }
 
 private:
     const std::vector<int>& neighbors(bool targets) const {
-        return targets ? serving->neighborhood->targets : serving->neighborhood->sources;
+        return targets ? context->neighborhood->targets : context->neighborhood->sources;
     }
 
     Group& group_;

@@ -24,7 +24,7 @@ using Register = int (*)(Callback);
 Register function(const char* name) { return reinterpret_cast<Register>(find_in_mpi(name)); }
 
 extern "C" int fanlight_progress() {
-    if (!ended && requests::messages_under_way()) requests::advance_inside();
+    if (!ended && requests::messages_in_flight()) requests::advance_inside();
     return 0;  // other calls of the library's do not count what is found there
 }
 
@@ -73,15 +73,15 @@ auto is_complete() {
 constinit thread_local bool in_progress = false;
 
 extern "C" int fanlight_progress(void*) {
-    if (!ended && requests::messages_under_way()) {
+    if (!ended && requests::messages_in_flight()) {
         in_progress = true;
         requests::advance_inside();
         in_progress = false;
-        if (requests::messages_under_way()) return pending;
+        if (requests::messages_in_flight()) return pending;
     }
     // Another thread may start something now, and install it again or not.
     installed = false;
-    if (ended || !requests::messages_under_way() || installed.exchange(true)) return done;
+    if (ended || !requests::messages_in_flight() || installed.exchange(true)) return done;
     return pending;
 }
 

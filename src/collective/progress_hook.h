@@ -10,7 +10,7 @@ namespace fanlight::progress_hook {
 // Whether this MPI library has one.
 bool exists();
 
-// When something with messages is under way, by who may call MPI: from here on it is advanced, until nothing is.
+// When something with messages is in flight, by who may call MPI: from here on it is advanced, until nothing is.
 void install();
 // At MPI_Finalize.
 void remove();

@@ -1,4 +1,4 @@
-// Why a call is left to the MPI library.
+// Why a call goes to the MPI library.
 #pragma once
 
 #include <cstdint>

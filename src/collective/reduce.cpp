@@ -67,7 +67,7 @@ bool has_same_bits(const Reduction& r, int ranks) { return r.exact || (r.exact_o
 
 // The MPI library's own on zeros in other memory, for the guard: the program's results have the bits of ours.
 template <class C>
-void time_beside(Call& call, Serving& s, const Decision& d, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, const C* counts) {
+void time_beside(Call& call, CommunicatorContext& s, const Decision& d, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, const C* counts) {
     constexpr std::size_t longest = std::size_t{4} << 20;
     const Operation operation = d.problem.operation;
     const std::size_t ranks = static_cast<std::size_t>(s.size), output = static_cast<std::size_t>(count) * d.problem.element;
@@ -97,7 +97,7 @@ void time_beside(Call& call, Serving& s, const Decision& d, MPI_Count count, MPI
 
 // Call::serves.  `named`: operator and datatype are MPI's own.
 template <class C = int>
-bool serves(Call& call, Serving& s, const Decision& d, bool same_bits, bool named, MPI_Count count, MPI_Datatype type, MPI_Op op,
+bool serves(Call& call, CommunicatorContext& s, const Decision& d, bool same_bits, bool named, MPI_Count count, MPI_Datatype type, MPI_Op op,
             int root, const C* counts = nullptr) {
     if (!d.guarded || same_bits) [[likely]] return call.serves(d);
     if (named) time_beside(call, s, d, count, type, op, root, counts);
@@ -120,7 +120,7 @@ bool rounds_elsewhere(const Reduction& r) { return !r.exact && config().rounding
 // Started, with an operator that others than the program's own threads must not call, nor
 // MPI_Reduce_local: a rank that is inside of MPI_Recv could not go on for its peers.  So the operands
 // alone are exchanged, which needs no operator, and each rank combines them when all are there.
-const Decision* combined_at_the_end(Call& call, Serving& s, Operation operation, const void* input, void* receive,
+const Decision* combined_at_the_end(Call& call, CommunicatorContext& s, Operation operation, const void* input, void* receive,
                                     MPI_Count count, int root, const Reduction& r) {
     // Each rank combines all, so that a long vector is better in parts.  The function may look at
     // its datatype, of which the program may free its own.
@@ -154,7 +154,7 @@ const Decision* combined_at_the_end(Call& call, Serving& s, Operation operation,
 // reduce (with a root), and the operations without one (root 0).
 const Decision* reduction(Call& call, Operation operation, const void* send, void* receive, MPI_Count count,
                           MPI_Datatype handle, MPI_Op op, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool rooted = operation == Operation::reduce;
     const bool receives = !rooted || s->rank == root;
@@ -228,7 +228,7 @@ const Decision* reduce_scatter_block(Call& call, const void* send, void* receive
 
 template <class C>
 const Decision* reduce_scatter(Call& call, const void* send, void* receive, const C* counts, MPI_Datatype handle, MPI_Op op) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     if (!counts) return call.pass(Reason::arguments);
     const auto size = static_cast<std::size_t>(s->size);

@@ -135,7 +135,7 @@ bool find_reduction(MPI_Op op, MPI_Datatype handle, Reduction& r) {
     r.local.datatype = d;
     r.local.op = op;
     // What MPI names has one layout everywhere: its gaps may be moved along with it.
-    r.in_memory_order = d->named() || d->packed;
+    r.in_memory_order = d->named() || d->contiguous;
     r.local.packed = r.in_memory_order;
     r.element = r.in_memory_order ? static_cast<std::size_t>(d->extent) : d->size;
 

@@ -11,7 +11,7 @@
 #include "collective/library.h"
 #include "collective/progress.h"
 #include "collective/progress_hook.h"
-#include "execute/under_way.h"
+#include "execute/operations_in_flight.h"
 
 namespace fanlight {
 
@@ -69,14 +69,14 @@ bool kept(MPI_Op* op) {
 
 namespace {
 
-UnderWay& under_way() {
-    static UnderWay& u = *new UnderWay;
+OperationsInFlight& operations_in_flight() {
+    static OperationsInFlight& u = *new OperationsInFlight;
     return u;
 }
 
-Started& started(Run& run) { return static_cast<Started&>(run); }
+InFlightOperation& started(Run& run) { return static_cast<InFlightOperation&>(run); }
 
-// Those whose operations were out of step, by the numbers that the MPI library hands back to us.
+// Those whose operations were mismatched, by the numbers that the MPI library hands back to us.
 struct Failed {
     std::mutex mutex;
     std::unordered_set<const void*> numbers;
@@ -116,27 +116,27 @@ void set_out(const Group& group, Begin&& begin) {
     count.fetch_add(1, std::memory_order_relaxed);
     const bool messages = group.has_messages();
     begin();
-    if (messages && messages_under_way()) progress_hook::install();
+    if (messages && messages_in_flight()) progress_hook::install();
 }
 
 }  // namespace
 
 void adopt(Group& group, Run& run) {
-    set_out(group, [&] { under_way().adopt(group, run); });
+    set_out(group, [&] { operations_in_flight().adopt(group, run); });
 }
 
 void set_empty(MPI_Status* status) {
     if (status != MPI_STATUS_IGNORE) fanlight_request_query(nullptr, status);
 }
 
-bool can_be_under_way() { return under_way().has_helper(); }
-bool messages_under_way() { return under_way().has_messages(); }
-void advance_inside() { under_way().advance_inside(); }
+bool can_be_in_flight() { return operations_in_flight().has_helper(); }
+bool messages_in_flight() { return operations_in_flight().has_messages(); }
+void advance_inside() { operations_in_flight().advance_inside(); }
 
 bool progress() {
     bool completed = false;
     if (!any()) return completed;
-    while (Run* run = under_way().poll()) {
+    while (Run* run = operations_in_flight().poll()) {
         started(*run).complete();
         count.fetch_sub(1, std::memory_order_relaxed);
         completed = true;
@@ -147,29 +147,29 @@ bool progress() {
 void poll() {
     constexpr int most = 64;
     progress();
-    for (int i = 0; i < most && messages_under_way() && fanlight::progress().worked; ++i) progress();
+    for (int i = 0; i < most && messages_in_flight() && fanlight::progress().worked; ++i) progress();
 }
 
 bool wait(const std::function<bool()>& test) {
     // The waiter of the oldest one's group: it knows the member waited for, and whether it lives.
-    std::shared_ptr<Serving> serving;
+    std::shared_ptr<CommunicatorContext> context;
     int peer = -1;
     progress();
     if (test()) return true;
-    if (!under_way().any_of([&](Run& run) {
-            serving = started(run).serving;
+    if (!operations_in_flight().any_of([&](Run& run) {
+            context = started(run).context;
             peer = run.waits_for;
             return true;
         }))
         return false;
-    Waiter& waiter = serving->group().waiter();
+    Waiter& waiter = context->group().waiter();
     // A look at the MPI library's own requests costs more than one at ours.
-    const unsigned looks_per_test = waiter.oversubscribed() ? 1 : 4;
-    unsigned looks = 0;
+    const unsigned polls_per_test = waiter.oversubscribed() ? 1 : 4;
+    unsigned polls = 0;
     bool done = false;
     waiter(peer, "MPI_Wait", [&] {
         const bool completed = progress();
-        if (completed || ++looks % looks_per_test == 0) done = test();
+        if (completed || ++polls % polls_per_test == 0) done = test();
         return done || !any();
     }, false);
     return done;
@@ -182,7 +182,7 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
         int flag = 0, &error = errors[static_cast<std::size_t>(i)];
         MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
         const auto tested = [&] { return (error = test(&all[i], &flag, status)) != MPI_SUCCESS || flag; };
-        // Nothing of ours is under way any more.
+        // Nothing of ours is in flight any more.
         if (!wait(tested)) error = mpi().Wait(&all[i], status);
         failed |= error != MPI_SUCCESS;
     }
@@ -194,7 +194,7 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
 
 void freed(MPI_Request request) {
     if (persistent_freed(request) || !any()) return;
-    const bool ours = under_way().any_of([&](Run& run) {
+    const bool ours = operations_in_flight().any_of([&](Run& run) {
         if (started(run).request != request) return false;
         started(run).request = MPI_REQUEST_NULL;
         started(run).abandoned = true;
@@ -204,27 +204,27 @@ void freed(MPI_Request request) {
 }
 
 void finish_freed() {
-    wait([] { return !under_way().any_of([](Run& run) { return started(run).abandoned; }); });
+    wait([] { return !operations_in_flight().any_of([](Run& run) { return started(run).abandoned; }); });
 }
 
 }  // namespace requests
 
-// Here, since others of the group's operations may be under way.
-void Serving::own_block_differs(Operation operation, std::size_t sent, std::size_t received) {
-    requests::under_way().out_of_step(group(), "rank " + std::to_string(rank) + " sends " + std::to_string(sent) +
+// Here, since others of the group's operations may be in flight.
+void CommunicatorContext::own_block_differs(Operation operation, std::size_t sent, std::size_t received) {
+    requests::operations_in_flight().mismatched(group(), "rank " + std::to_string(rank) + " sends " + std::to_string(sent) +
                                                    " bytes to itself where it expects " + std::to_string(received) + " in " +
                                                    std::string(to_string(operation)));
 }
 
-Started::Started(std::shared_ptr<Serving> s) : serving(std::move(s)) {}
+InFlightOperation::InFlightOperation(std::shared_ptr<CommunicatorContext> s) : context(std::move(s)) {}
 
-Started::~Started() {
+InFlightOperation::~InFlightOperation() {
     for (Datatype& d : datatypes_) mpi().Type_free(&d.handle);
     if (op_ != MPI_OP_NULL) requests::release(op_);
 }
 
 // Not MPI_Type_dup: it would call the copy functions of the program's attributes.
-const Datatype* Started::kept(const Datatype* d) {
+const Datatype* InFlightOperation::kept(const Datatype* d) {
     if (d->named()) return d;
     Datatype& copy = datatypes_.emplace_back(*d);
     mpi().Type_contiguous(1, d->handle, &copy.handle);
@@ -232,12 +232,12 @@ const Datatype* Started::kept(const Datatype* d) {
     return &copy;
 }
 
-void Started::uses(MPI_Op op) {
+void InFlightOperation::uses(MPI_Op op) {
     if (op_ != MPI_OP_NULL) return;  // a persistent one, when it is started
     requests::use(op_ = op);
 }
 
-void Started::begin(const Decision& d, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
+void InFlightOperation::begin(const Decision& d, const void* input, void* output, const Combiner* combiner, MPI_Request* handle) {
     decision = d.shared_from_this();
     reserve(d.plan);
     static std::atomic<std::uintptr_t> last{0};
@@ -246,27 +246,27 @@ void Started::begin(const Decision& d, const void* input, void* output, const Co
                              &request) != MPI_SUCCESS)
         stop("MPI_Grequest_start failed");
     *handle = request;
-    Group& group = serving->group();
-    requests::set_out(group, [&] { requests::under_way().start(group, *this, d.plan, input, output, combiner); });
+    Group& group = context->group();
+    requests::set_out(group, [&] { requests::operations_in_flight().start(group, *this, d.plan, input, output, combiner); });
 }
 
-void Started::complete() {
-    if (out_of_step) [[unlikely]] raise();
+void InFlightOperation::complete() {
+    if (mismatched) [[unlikely]] raise();
     else if (finish) finish();
     if (request != MPI_REQUEST_NULL) mpi().Grequest_complete(request);
     delete this;
 }
 
-void Started::raise() {
+void InFlightOperation::raise() {
     {
         const std::scoped_lock lock(requests::failed().mutex);
         requests::failed().numbers.insert(number_);
         requests::failed().any = true;
     }
-    say(serving->group().why_out_of_step());
+    say(context->group().why_mismatched());
     // Its handle may be another one's by now.
-    const Communicator* const known = communicators::find(serving->comm());
-    mpi().Comm_call_errhandler(known && known->starts_with(*serving) ? serving->comm() : MPI_COMM_WORLD, MPI_ERR_OTHER);
+    const Communicator* const known = communicators::find(context->comm());
+    mpi().Comm_call_errhandler(known && known->starts_with(*context) ? context->comm() : MPI_COMM_WORLD, MPI_ERR_OTHER);
 }
 
 }  // namespace fanlight

@@ -3,9 +3,9 @@
 // A request is a generalized one of the MPI library's: a real MPI_Request, which the library's
 // own MPI_Wait and MPI_Test take, alone and among its own in one array.  It is completed by
 // whichever thread of the program calls MPI next, since only such a one may call MPI; the thread
-// that advances operations meanwhile (UnderWay) touches memory alone.
+// that advances operations meanwhile (OperationsInFlight) touches memory alone.
 // A persistent operation's is a persistent receive of the library's, from this rank itself: what
-// completes it is the message.  Where it begins with all that others need of it, it runs apart:
+// completes it is the message.  Where it begins with all that others need of it, it completes in the library:
 // the library is not told that it was started, and its receive stays inactive, which is what a
 // completed one is.  Only when it is given to a function that returns the one or the other request
 // the library learns of it.
@@ -19,16 +19,16 @@
 
 #include "collective/datatype.h"
 #include "collective/mpi_header.h"
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 #include "collective/workspace.h"
 #include "execute/run.h"
 
 namespace fanlight {
 
 // An operation that was started, until its request is complete.
-struct Started : Run {
-    explicit Started(std::shared_ptr<Serving>);
-    virtual ~Started();
+struct InFlightOperation : Run {
+    explicit InFlightOperation(std::shared_ptr<CommunicatorContext>);
+    virtual ~InFlightOperation();
 
     // Starts it under a new request, and is no more the caller's.
     virtual void begin(const Decision&, const void* input, void* output, const Combiner*, MPI_Request*);
@@ -36,12 +36,12 @@ struct Started : Run {
     virtual void complete();
 
     // The same datatype under a handle of our own: the program may free its own while the
-    // operation that uses it is under way.
+    // operation that uses it is in flight.
     const Datatype* kept(const Datatype*);
     // The same of an operator.
     void uses(MPI_Op);
 
-    std::shared_ptr<Serving> serving;
+    std::shared_ptr<CommunicatorContext> context;
     MPI_Request request = MPI_REQUEST_NULL;  // null: the program has freed it
     Workspace workspace;
     std::shared_ptr<const Decision> decision;  // whose plan is run
@@ -58,11 +58,11 @@ private:
 
 namespace requests {
 
-// Whether what is under way in shared memory can be advanced while the program is elsewhere.
-bool can_be_under_way();
+// Whether what is in flight in shared memory can be advanced while the program is elsewhere.
+bool can_be_in_flight();
 
-// For progress_hook.h: whether anything with messages is under way; advances all.
-bool messages_under_way();
+// For progress_hook.h: whether anything with messages is in flight; advances all.
+bool messages_in_flight();
 void advance_inside();
 
 // How many there are: requests that are not complete.
@@ -73,19 +73,19 @@ inline bool any() { return count.load(std::memory_order_relaxed) != 0; }
 bool start(MPI_Request);
 bool start(int count, const MPI_Request[], int& error);
 
-// What runs apart; only where any_apart().
-// MPI_Wait: false where it does not run apart.
-bool wait_apart(MPI_Request, MPI_Status*);
+// What completes in the library; only where any_in_library().
+// MPI_Wait: false where it does not complete in the library.
+bool wait_in_library(MPI_Request, MPI_Status*);
 // MPI_Test: the same.
-bool test_apart(MPI_Request, int* flag, MPI_Status*);
+bool test_in_library(MPI_Request, int* flag, MPI_Status*);
 // MPI_Request_get_status of any persistent one; false where it is none.  The MPI library is not asked: MPICH 5.0.2
 // ends a persistent receive by that.
 bool get_status(MPI_Request, int* flag, MPI_Status*);
 // Of several: waits for all that do; says whether all that do are finished, and then they may be
 // ended.  For the MPI library they are inactive.
-void finish_apart(int count, const MPI_Request[]);
-bool finished_apart(int count, const MPI_Request[]);
-void end_apart(int count, const MPI_Request[]);
+void finish_in_library(int count, const MPI_Request[]);
+bool finished_in_library(int count, const MPI_Request[]);
+void end_in_library(int count, const MPI_Request[]);
 // From here on they run as others do.
 void hand_over(int count, const MPI_Request[]);
 
@@ -97,10 +97,10 @@ bool progress();
 void poll();
 
 // Until test(), which asks the MPI library whether the call may return, is true; false when
-// nothing of ours is under way any more, so that the MPI library may wait by itself.
+// nothing of ours is in flight any more, so that the MPI library may wait by itself.
 bool wait(const std::function<bool()>& test);
 
-// MPI_Waitall while something of ours is under way, by the MPI library's MPI_Test of one after the
+// MPI_Waitall while something of ours is in flight, by the MPI library's MPI_Test of one after the
 // other: MPICH 5.0.2's MPI_Testall fails where a persistent collective of its own is among them.
 int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, int*, MPI_Status*));
 
@@ -111,7 +111,7 @@ bool persistent_freed(MPI_Request);  // false: it is none
 void adopt(Group&, Run&);
 // What MPI calls an empty status.
 void set_empty(MPI_Status*);
-// MPI_Op_free: true where something that is under way uses it, after which it is freed.
+// MPI_Op_free: true where something that is in flight uses it, after which it is freed.
 bool kept(MPI_Op*);
 // At MPI_Finalize: others may wait for this rank's part in what it has freed.
 void finish_freed();

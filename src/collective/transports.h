@@ -10,7 +10,7 @@ namespace fanlight {
 
 class PrivateCommunicator;
 
-// Operations that are under way at one time tell their messages from each other's by their slot, which is part of
+// Operations that are in flight at one time tell their messages from each other's by their slot, which is part of
 // the tag.
 struct Slots {
     int first = 0, number = 1;
@@ -18,8 +18,8 @@ struct Slots {
 // The first are for the pieces of what is waited for in place, the next ones for what is started, as many as a group has
 // lanes, and then each persistent operation has some for its pieces.
 constexpr int slots_for_pieces = 16;
-constexpr Slots slots_in_place{0, slots_for_pieces}, slots_of_started{slots_for_pieces, 32};
-constexpr int first_slot_of_persistent = slots_of_started.first + slots_of_started.number;
+constexpr Slots slots_in_place{0, slots_for_pieces}, slots_of_nonblocking{slots_for_pieces, 32};
+constexpr int first_slot_of_persistent = slots_of_nonblocking.first + slots_of_nonblocking.number;
 // How many there are for a communicator, by the tags that the MPI library has.
 int message_slots();
 

@@ -25,7 +25,7 @@ struct BlockList {
     }
     // One behind the other, packed: then the executor may use the buffer as it is.
     bool in_line(std::ptrdiff_t& start) const {
-        if (!datatype->packed || on_device) return false;
+        if (!datatype->contiguous || on_device) return false;
         std::ptrdiff_t next = 0;
         bool first = true;
         for (std::size_t r = 0; r < bytes.size(); ++r) {
@@ -57,7 +57,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, MPI
         list.distance[r] = static_cast<std::ptrdiff_t>(displacements[r]) * list.datatype->extent;
         list.total += list.bytes[r];
     }
-    return memory || list.total == 0 || !(list.datatype->named() || list.datatype->packed);
+    return memory || list.total == 0 || !(list.datatype->named() || list.datatype->contiguous);
 }
 
 // The blocks one behind the other, whatever their places in the program's memory.  A get names
@@ -97,7 +97,7 @@ bool same_arrays(const LastCall& last, const C* counts, const D* displacements, 
 
 // The datatypes of the last call, other counts, blocks one behind the other: null where that is not so.
 template <class C, class D>
-const Decision* other_counts(Serving& s, const LastCall& last, MPI_Count send_count, const C* counts, const D* displacements) {
+const Decision* other_counts(CommunicatorContext& s, const LastCall& last, MPI_Count send_count, const C* counts, const D* displacements) {
     if (!counts || !displacements) return nullptr;
     Problem& p = s.problem(Operation::allgatherv);
     std::int64_t next = displacements[0];
@@ -129,7 +129,7 @@ void set_own_block(Problem& p, std::size_t bytes) {
 template <class C, class D>
 const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                            void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgatherv);
     if (last.count == send_count && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) &&
@@ -193,7 +193,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
 template <class C, class D>
 const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                         void* receive, const C* receive_counts, const D* displacements, MPI_Datatype receive_type, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
@@ -241,7 +241,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
 template <class C, class D>
 const Decision* scatterv(Call& call, const void* send, const C* send_counts, const D* displacements, MPI_Datatype send_type,
                          void* receive, MPI_Count receive_count, MPI_Datatype receive_type, int root) {
-    Serving* s = call.serving();
+    CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);

@@ -1,5 +1,5 @@
 // What the ranks of one operation must call alike, in one word: which operation, from which root,
-// how many bytes.  Each rank writes it down for its peers (SharedLanes::Called) and puts a few of
+// how many bytes.  Each rank writes it down for its peers (SharedSlots::Called) and puts a few of
 // its bits into its flags, so that ranks which call different things never take each other's
 // bytes, and find out why they wait.
 #pragma once
@@ -18,7 +18,7 @@ std::string call_text(std::uint64_t called);
 
 // The ranks of a group called different collectives, or one with different lengths.  What they
 // call in this group afterwards ends so as well.
-struct OutOfStep : std::runtime_error {
+struct MismatchedCollectives : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 

@@ -1,4 +1,4 @@
-// Several operations of a group under way at once.  They may end in any order; what the others
+// Several operations of a group in flight at once.  They may end in any order; what the others
 // are told is up to which number all are done.
 #include "execute/group.h"
 #include "execute/steps.h"
@@ -19,7 +19,7 @@ void Group::prepare(Run& run, const Plan& plan, const void* input, void* output,
     }
     run.end_ = sequence_;
     run.part_ = run.repeated_ = run.begun_ = run.over_ = 0;
-    run.finished = run.out_of_step = false;
+    run.finished = run.mismatched = false;
 }
 
 Run::Piece& Group::begin_piece(Run& run) {
@@ -38,7 +38,7 @@ Run::Piece& Group::begin_piece(Run& run) {
     }
     piece.taken = run.taken_;
     piece.cursor = {};
-    piece.has_lane = piece.read_by_others = piece.over = false;
+    piece.has_slot = piece.read_by_others = piece.over = false;
     if (remote_) piece.remote = remote_->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;
     run.taken_ = executor_.number(part.schedule, run.taken_) + executor_.numbers(part.schedule);
@@ -63,24 +63,24 @@ void Group::start(Run& run, const Plan& plan, const void* input, void* output, c
 
 // Also in a thread that nobody listens to: what is wrong is said by the operations' ends.
 template <class Act>
-void Group::unless_out_of_step(Act&& act) {
-    if (why_out_of_step().empty()) {
+void Group::unless_mismatched(Act&& act) {
+    if (why_mismatched().empty()) {
         try {
             for (Run* run : runs_) act(*run);
             return;
-        } catch (const OutOfStep&) {
+        } catch (const MismatchedCollectives&) {
         }
     }
     for (Run* run : runs_)
-        if (!run->finished) run->finished = run->out_of_step = true;
+        if (!run->finished) run->finished = run->mismatched = true;
 }
 
-void Group::compare_under_way() {
-    unless_out_of_step([this](Run& run) { executor_.lockstep.compare(run.done()); });
+void Group::compare_in_flight() {
+    unless_mismatched([this](Run& run) { executor_.lockstep.compare(run.done()); });
 }
 
 bool Group::advance() {
-    unless_out_of_step([this](Run& run) { advance(run); });
+    unless_mismatched([this](Run& run) { advance(run); });
     std::erase_if(runs_, [](const Run* run) { return run->finished; });
     return !runs_.empty();
 }
@@ -98,22 +98,22 @@ void Group::advance(Run& run) {
 }
 
 void Group::advance(Run& run, Run::Piece& piece) {
-    const OneLook<false> look{run.waits_for};
+    const OnePoll<false> poll{run.waits_for};
     const BoundSchedule& schedule = *piece.schedule;
     if (!piece.read_by_others) {
-        if (piece.cursor.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.ahead, look);
-        if (!piece.has_lane) {
-            if (!executor_.lane_is_free(schedule, piece.taken, piece.sequence, look)) return;
-            executor_.lockstep.write_down(piece.taken, run.plan_->called);
-            piece.has_lane = true;
+        if (piece.cursor.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.ahead, poll);
+        if (!piece.has_slot) {
+            if (!executor_.slot_is_free(schedule, piece.taken, piece.sequence, poll)) return;
+            executor_.lockstep.record_call(piece.taken, run.plan_->called);
+            piece.has_slot = true;
         }
-        if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.steps.size(), look)) return;
+        if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.steps.size(), poll)) return;
         piece.read_by_others = true;
         count_lent(piece.cursor);
-        tell_done();
+        publish_done();
     }
     const bool lends = piece.cursor.lent > 0;
-    piece.over = (!lends && !schedule.has_direct_offers) || executor_.was_read(schedule, piece.sequence, lends, look);
+    piece.over = (!lends && !schedule.has_direct_offers) || executor_.was_read(schedule, piece.sequence, lends, poll);
 }
 
 // Its messages would not be taken for those of an operation that is in flight.
@@ -131,23 +131,23 @@ void Group::run_in_flight(const Plan& plan, const void* input, void* output, con
             doing_ = in_place_.done();
             return in_place_.finished;
         });
-    } catch (const OutOfStep&) {
+    } catch (const MismatchedCollectives&) {
         runs_.clear();
         throw;
     }
-    if (in_place_.out_of_step) executor_.lockstep.check();
+    if (in_place_.mismatched) executor_.lockstep.check();
 }
 
-void Group::tell_done() {
+void Group::publish_done() {
     std::uint64_t done = sequence_;
     for (Run* run : runs_)
         if (run->done() < run->end_) {
             done = run->done();
             break;
         }
-    if (done == told_done_) return;
-    told_done_ = done;
-    executor_.tell_done(done);
+    if (done == published_done_) return;
+    published_done_ = done;
+    executor_.publish_done(done);
 }
 
 }  // namespace fanlight

@@ -33,10 +33,10 @@ void touch(const std::byte* memory, std::size_t bytes) {
 
 }  // namespace
 
-CopySpeed::CopySpeed(const SharedLanes& lanes, int rank)
-    : lanes_(lanes),
-      count_(std::min<std::size_t>(blocks_wanted, lanes.areas())),
-      bytes_(std::min(block_bytes, lanes.staging_bytes())),
+CopySpeed::CopySpeed(const SharedSlots& slots, int rank)
+    : shared_slots_(slots),
+      count_(std::min<std::size_t>(blocks_wanted, slots.areas())),
+      bytes_(std::min(block_bytes, slots.staging_bytes())),
       memory_(count_ * bytes_) {
     for (std::size_t i = 0; i < count_; ++i) {
         std::byte* const block = memory_.data() + i * bytes_;

@@ -5,7 +5,7 @@
 // it is measured where the ranks are, on what a collective does: one rank writes a block, the
 // other one reads it for the first time.
 //
-//   CopySpeed speed(lanes, rank);                // every rank writes its blocks
+//   CopySpeed speed(slots, rank);                // every rank writes its blocks
 //   ... a barrier; all tell their pid and speed.blocks() ...
 //   speed.single_copy_is_faster(peer, pid, blocks);
 //   ... a barrier before it ends: others read its blocks ...
@@ -23,16 +23,16 @@ namespace fanlight {
 
 class CopySpeed {
 public:
-    CopySpeed(const SharedLanes&, int rank);
+    CopySpeed(const SharedSlots&, int rank);
 
     std::uint64_t blocks() const { return reinterpret_cast<std::uint64_t>(memory_.data()); }
     // `blocks` are those of rank `peer`.  Costs about a tenth of a millisecond.
     bool single_copy_is_faster(int peer, pid_t pid, std::uint64_t blocks);
 
 private:
-    std::byte* staging(std::size_t i, int rank) const { return lanes_.staging(i, rank); }
+    std::byte* staging(std::size_t i, int rank) const { return shared_slots_.staging(i, rank); }
 
-    SharedLanes lanes_;
+    SharedSlots shared_slots_;
     std::size_t count_, bytes_;    // blocks, and the length of each
     std::vector<std::byte> memory_;
     std::vector<double> in_;       // microseconds to stage a block

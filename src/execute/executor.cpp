@@ -10,22 +10,22 @@
 
 namespace fanlight {
 
-Executor::Executor(const SharedLanes& lanes, int rank, int size, Waiter::Hooks hooks, int ranks_on_node, int cores,
+Executor::Executor(const SharedSlots& slots, int rank, int size, Waiter::Hooks hooks, int ranks_on_node, int cores,
                    std::span<std::byte> mapped_scratch)
     : waiter(ranks_on_node > 0 ? ranks_on_node : size, std::move(hooks), cores),
-      lockstep(lanes, rank, size),
-      lanes_(lanes),
+      lockstep(slots, rank, size),
+      shared_slots_(slots),
       rank_(rank),
       size_(size),
       mapped_scratch_(mapped_scratch),
-      memory_(lanes, rank, size) {
-    if (lanes.base()) enter();
+      memory_(slots, rank, size) {
+    if (slots.base()) enter();
 }
 
 void Executor::enter() {
     known_done_.assign(static_cast<std::size_t>(size_), 0);
     all_done_ = 0;
-    seen_bits_.assign(lanes_.lanes() * lanes_.register_words(), 0);
+    seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
     memory_.enter();
 }
 
@@ -34,12 +34,12 @@ void Executor::meet() {
     std::vector<pid_t> watched;
     for (int r = 0; r < size_; ++r) watched.push_back(memory_.knows(r) ? memory_.pid(r) : 0);
     waiter.watch(watched, rank_);
-    waiter.share_cores(&lanes_.member(0).core, lanes_.part_bytes());
+    waiter.share_cores(&shared_slots_.member(0).core, shared_slots_.part_bytes());
 }
 
-void Executor::load_flags(const BoundStep* gather, const std::byte* lane) {
+void Executor::load_flags(const BoundStep* gather, const std::byte* slot) {
     for (const BoundStep* s = gather + 1; s <= gather + gather->message; ++s)
-        if (s->kind == BoundKind::arrive || s->kind == BoundKind::get) __builtin_prefetch(lane + s->cell);
+        if (s->kind == BoundKind::arrive || s->kind == BoundKind::get) __builtin_prefetch(slot + s->cell);
 }
 
 std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, std::size_t bytes) {
@@ -91,7 +91,7 @@ void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uin
 bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int> readers, Cell& cell, std::uint64_t where) {
     if (!memory_.lends(frame.base[static_cast<int>(s.from_buffer)] + s.from, s.bytes, readers)) return false;
     cell.where = where;
-    store(cell.flag, flag_of(frame.sequence, s.name, s.place, Lent::yes));
+    store(cell.flag, flag_of(frame.sequence, s.tag, s.place, Lent::yes));
     return true;
 }
 

@@ -21,7 +21,7 @@ namespace fanlight {
 class Executor {
 public:
     // `mapped_scratch`: mapped by all, in equal parts for each member.
-    Executor(const SharedLanes&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
+    Executor(const SharedSlots&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
     // The group has memory from now on, in which nothing has been run.
     void enter();
     // Before the first operation, when all members are there.
@@ -31,19 +31,19 @@ public:
     struct Frame;
     // The number that an operation has when those below `taken` are others', and how many it takes.
     std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
-        return schedule.wide ? (taken + lanes_.areas() - 1) / lanes_.areas() * lanes_.areas() : taken;
+        return schedule.uses_all_areas ? (taken + shared_slots_.areas() - 1) / shared_slots_.areas() * shared_slots_.areas() : taken;
     }
-    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.wide ? lanes_.areas() : 1; }
-    // Whether an operation that stages nothing has its lane, without a look at the others.
-    bool has_free_lane(std::uint64_t sequence) const { return sequence < all_done_ + lanes_.lanes(); }
+    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.uses_all_areas ? shared_slots_.areas() : 1; }
+    // Whether an operation that stages nothing has its slot, without a look at the others.
+    bool has_free_slot(std::uint64_t sequence) const { return sequence < all_done_ + shared_slots_.slots(); }
     template <class Wait>
-    bool lane_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
+    bool slot_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
     template <class Wait>
     bool steps(const BoundSchedule&, const Frame&, Cursor&, std::size_t end, const Wait&);
     template <class Wait>
     bool was_read(const BoundSchedule&, std::uint64_t sequence, bool lends, const Wait&);
     // This member is through with all operations below this number.
-    void tell_done(std::uint64_t done) const { store(lanes_.member(rank_).done, done); }
+    void publish_done(std::uint64_t done) const { store(shared_slots_.member(rank_).done, done); }
 
     Waiter waiter;
     Lockstep lockstep;
@@ -51,7 +51,7 @@ public:
 private:
     using Way = PeerMemory::Way;
     // Of the steps that follow this one.
-    static void load_flags(const BoundStep* gather, const std::byte* lane);
+    static void load_flags(const BoundStep* gather, const std::byte* slot);
     // Where this process reaches what the peer calls `there`; null: nowhere.
     std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
     // `bytes` between `here` and the peer's `there`.
@@ -70,13 +70,13 @@ private:
         if (known < sequence) known = sequence;
     }
 
-    const SharedLanes& lanes_;
+    const SharedSlots& shared_slots_;
     const int rank_, size_;
     const std::span<std::byte> mapped_scratch_;
     std::vector<std::uint64_t> known_done_;  // for each member: operations known to be over there
     std::uint64_t all_done_ = 0;             // the least of them, as last looked
     PeerMemory memory_;
-    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all lanes, as it saw them last
+    std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all slots, as it saw them last
     std::vector<std::byte> piece_;
 };
 

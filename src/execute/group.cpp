@@ -8,9 +8,9 @@ namespace fanlight {
 
 namespace {
 
-std::byte* checked(std::span<std::byte> segment, int size, SharedLanes::Room room) {
+std::byte* checked(std::span<std::byte> segment, int size, SharedSlots::Capacity room) {
     const std::size_t needed = Group::segment_bytes(size, room);
-    if (segment.empty() && room == SharedLanes::Room::one) return nullptr;  // Group::place
+    if (segment.empty() && room == SharedSlots::Capacity::one) return nullptr;  // Group::place
     if (segment.size() >= needed) return segment.data();
     throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " + std::to_string(size) +
                                 " ranks, which need " + std::to_string(needed));
@@ -19,42 +19,42 @@ std::byte* checked(std::span<std::byte> segment, int size, SharedLanes::Room roo
 }  // namespace
 
 Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
-             int ranks_on_node, int cores, SharedLanes::Room room, std::span<std::byte> scratch)
+             int ranks_on_node, int cores, SharedSlots::Capacity room, std::span<std::byte> scratch)
     : Planner(checked(segment, size, room), rank, size, single_copy, room, scratch),
-      executor_(lanes_, rank, size, std::move(hooks), ranks_on_node, cores, scratch) {
+      executor_(shared_slots_, rank, size, std::move(hooks), ranks_on_node, cores, scratch) {
     oversubscribed_ = waiter().oversubscribed();
-    waiter().also_look([this] {
+    waiter().also_check([this] {
         if (doing_ != nothing) executor_.lockstep.compare(doing_);
     });
 }
 
 Group::~Group() = default;
 
-void Group::place(std::span<std::byte> segment, SharedLanes::Extent extent) {
-    lanes_ = SharedLanes(segment.data(), size_, SharedLanes::Room::one, extent);
-    sequence_ = told_done_ = 0;
+void Group::place(std::span<std::byte> segment, SharedSlots::Extent extent) {
+    shared_slots_ = SharedSlots(segment.data(), size_, SharedSlots::Capacity::one, extent);
+    sequence_ = published_done_ = 0;
     doing_ = nothing;
     executor_.enter();
 }
 
 void Group::introduce(const Plan& plan) {
     if (plan.parts.empty()) return;
-    if (!lanes_.has_all_lines()) {
+    if (!shared_slots_.has_all_lines()) {
         const std::vector<int> peers = lines_of(plan).here;
-        for (std::size_t k = 0; k < static_cast<std::size_t>(lanes_.extent().peers); ++k)
-            lanes_.line_owner(rank_, k) = k < peers.size() ? static_cast<std::uint32_t>(peers[k]) + 1 : 0;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(shared_slots_.extent().peers); ++k)
+            shared_slots_.line_owner(rank_, k) = k < peers.size() ? static_cast<std::uint32_t>(peers[k]) + 1 : 0;
     }
-    executor_.lockstep.write_down(sequence_, plan.called);
+    executor_.lockstep.record_call(sequence_, plan.called);
 }
 
 void Group::connect(Plan& plan) {
     if (plan.parts.empty()) return;
     executor_.lockstep.compare(sequence_);
-    if (!lanes_.has_all_lines()) lanes_.find_lines(rank_, lines_of(plan));
-    for (Plan::Part& part : plan.parts) fanlight::connect(part.schedule, rank_, lanes_);
+    if (!shared_slots_.has_all_lines()) shared_slots_.find_lines(rank_, lines_of(plan));
+    for (Plan::Part& part : plan.parts) fanlight::connect(part.schedule, rank_, shared_slots_);
 }
 
-std::size_t Group::segment_bytes(int size, SharedLanes::Room room) { return SharedLanes::bytes(size, room); }
+std::size_t Group::segment_bytes(int size, SharedSlots::Capacity room) { return SharedSlots::bytes(size, room); }
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     executor_.lockstep.check();
@@ -98,16 +98,16 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     const char* const name = plan.name.c_str();
     const ToTheEnd wait{waiter(), name};
     if (sequence_ == 0) executor_.meet();
-    executor_.lockstep.write_down(doing_ = sequence_, plan.called);
+    executor_.lockstep.record_call(doing_ = sequence_, plan.called);
     std::uint64_t sequence;
-    executor_.lane_is_free(schedule, sequence_, sequence, wait);
+    executor_.slot_is_free(schedule, sequence_, sequence, wait);
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     Cursor cursor;
     const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
     executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);
     sequence_ = sequence + executor_.numbers(schedule);
-    executor_.tell_done(sequence_);
+    executor_.publish_done(sequence_);
     if (cursor.lent == 0 && !schedule.has_direct_offers) [[likely]] return;
     count_lent(cursor);
     if (read_later) *read_later = true;

@@ -3,12 +3,12 @@
 namespace fanlight {
 
 void Lockstep::compare(std::uint64_t taken) {
-    const SharedLanes::Called& mine = lanes_.called(rank_, taken);
+    const SharedSlots::Called& mine = shared_slots_.called(rank_, taken);
     if (load(mine.taken) != taken + 1) return;  // not begun
     for (int r = 0; r < size_; ++r) {
-        if (load(lanes_.member(r).out_of_step))
+        if (load(shared_slots_.member(r).mismatched))
             leave("rank " + std::to_string(r) + " has found that the ranks of this communicator call different collectives");
-        const SharedLanes::Called& theirs = lanes_.called(r, taken);
+        const SharedSlots::Called& theirs = shared_slots_.called(r, taken);
         // It may be writing the next one down there, between any two looks.
         if (load(theirs.taken) != taken + 1) continue;
         const std::uint64_t what = load(theirs.what);
@@ -26,8 +26,8 @@ void Lockstep::wrong_length(int peer, bool peer_sends, std::size_t sent, std::si
 }
 
 void Lockstep::leave(const std::string& message) {
-    store(lanes_.member(rank_).out_of_step, 1);
-    throw OutOfStep(why_ = message);
+    store(shared_slots_.member(rank_).mismatched, 1);
+    throw MismatchedCollectives(why_ = message);
 }
 
 }  // namespace fanlight

@@ -12,17 +12,17 @@ namespace fanlight {
 
 class Lockstep {
 public:
-    Lockstep(const SharedLanes& lanes, int rank, int size) : lanes_(lanes), rank_(rank), size_(size) {}
+    Lockstep(const SharedSlots& slots, int rank, int size) : shared_slots_(slots), rank_(rank), size_(size) {}
 
     // Operation `taken` is this one here, for the others to see.
-    void write_down(std::uint64_t taken, std::uint64_t called) const {
-        SharedLanes::Called& mine = lanes_.called(rank_, taken);
+    void record_call(std::uint64_t taken, std::uint64_t called) const {
+        SharedSlots::Called& mine = shared_slots_.called(rank_, taken);
         if (load(mine.taken) == taken + 1 && load(mine.what) == called) return;
         store(mine.taken, 0);  // until `what` is there
         store(mine.what, called);
         store(mine.taken, taken + 1);
     }
-    // Throws OutOfStep when another one is in this very operation by another call.
+    // Throws MismatchedCollectives when another one is in this very operation by another call.
     void compare(std::uint64_t taken);
     // Who finds it is the reader, or the writer of a block that is written straight into the other's memory.
     // `more_sent`, `more_expected`: there is more than that.
@@ -33,11 +33,11 @@ public:
     // Why nothing is run any more; empty as long as all is well.
     const std::string& why() const { return why_; }
     void check() const {
-        if (!why_.empty()) [[unlikely]] throw OutOfStep(why_);
+        if (!why_.empty()) [[unlikely]] throw MismatchedCollectives(why_);
     }
 
 private:
-    const SharedLanes& lanes_;
+    const SharedSlots& shared_slots_;
     const int rank_, size_;
     std::string why_;
 };

@@ -10,8 +10,8 @@
 
 namespace fanlight {
 
-PeerMemory::PeerMemory(const SharedLanes& lanes, int rank, int size)
-    : lanes_(lanes),
+PeerMemory::PeerMemory(const SharedSlots& slots, int rank, int size)
+    : shared_slots_(slots),
       rank_(rank),
       pids_(static_cast<std::size_t>(size), 0),
       known_(static_cast<std::size_t>(size), 0),
@@ -22,14 +22,14 @@ PeerMemory::PeerMemory(const SharedLanes& lanes, int rank, int size)
 void PeerMemory::enter() {
     base_ = 0;
     std::ranges::fill(looked_, false);
-    store(lanes_.member(rank_).pid_namespace, pid_namespace());
-    store(lanes_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
+    store(shared_slots_.member(rank_).pid_namespace, pid_namespace());
+    store(shared_slots_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
 }
 
 void PeerMemory::meet() {
-    const SharedLanes::Member& own = lanes_.member(rank_);
+    const SharedSlots::Member& own = shared_slots_.member(rank_);
     for (std::size_t p = 0; p < pids_.size(); ++p) {
-        const SharedLanes::Member& member = lanes_.member(static_cast<int>(p));
+        const SharedSlots::Member& member = shared_slots_.member(static_cast<int>(p));
         pids_[p] = static_cast<pid_t>(load(member.pid));
         known_[p] = load(own.pid_namespace) != 0 && load(member.pid_namespace) == load(own.pid_namespace);
         is_own_[p] = known_[p] && load(member.pid) == load(own.pid);
@@ -44,7 +44,7 @@ bool PeerMemory::lends(const std::byte* from, std::size_t bytes, std::span<const
         if (may_lend_) {
             base_ = name.base;
             // The process id last: others look for it meanwhile.
-            ArenaName& told = lanes_.member(rank_).arena;
+            ArenaName& told = shared_slots_.member(rank_).arena;
             told.pid_namespace = name.pid_namespace;
             told.fd = name.fd;
             told.number = name.number;
@@ -54,19 +54,19 @@ bool PeerMemory::lends(const std::byte* from, std::size_t bytes, std::span<const
         }
     }
     return may_lend_ && std::ranges::all_of(readers, [this](int reader) {
-        return (load(lanes_.opened(reader, rank_)) >> rank_ % 64 & 1) != 0;
+        return (load(shared_slots_.opened(reader, rank_)) >> rank_ % 64 & 1) != 0;
     });
 }
 
 // Once: what cannot be opened now never can.
 void PeerMemory::find(int peer) {
-    const SharedLanes::Member& member = lanes_.member(peer);
+    const SharedSlots::Member& member = shared_slots_.member(peer);
     if (load(member.arena.pid) == 0) return;
     const auto p = static_cast<std::size_t>(peer);
     looked_[p] = true;
     if (!is_own_[p]) arenas_[p] = PeerArena::find(member.arena);
     if (!is_own_[p] && !arenas_[p]) return;
-    std::uint64_t& opened = lanes_.opened(rank_, peer);
+    std::uint64_t& opened = shared_slots_.opened(rank_, peer);
     store(opened, opened | std::uint64_t{1} << peer % 64);
 }
 

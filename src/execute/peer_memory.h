@@ -26,7 +26,7 @@ inline constinit std::atomic<std::uint64_t> messages_lent{0};
 
 class PeerMemory {
 public:
-    PeerMemory(const SharedLanes&, int rank, int size);
+    PeerMemory(const SharedSlots&, int rank, int size);
     // When there is memory to meet in, and when all members are there.
     void enter();
     void meet();
@@ -38,7 +38,7 @@ public:
     bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers);
     // How a put tells of what is lent: the distance from the start of its owner's arena.
     std::uint64_t distance(const std::byte* from) const { return reinterpret_cast<std::uint64_t>(from) - base_; }
-    std::uint64_t address(int peer, std::uint64_t distance) const { return lanes_.member(peer).arena.base + distance; }
+    std::uint64_t address(int peer, std::uint64_t distance) const { return shared_slots_.member(peer).arena.base + distance; }
 
     // Something came staged that could have been lent.
     void look_for(int peer) {
@@ -59,7 +59,7 @@ public:
 private:
     void find(int peer);
 
-    const SharedLanes& lanes_;
+    const SharedSlots& shared_slots_;
     const int rank_;
     std::uint64_t base_ = 0;   // of the own arena, once the others were told
     bool may_lend_ = true;     // false: they cannot be told

@@ -14,12 +14,12 @@ namespace {
 class Binder {
 public:
     // goes_on: of each step whether it is a part that others follow; null: none is.
-    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedLanes& lanes, const BindOptions& options, BoundSchedule& bound,
+    Binder(const Schedule& schedule, int rank, std::uint64_t called, const SharedSlots& slots, const BindOptions& options, BoundSchedule& bound,
            const Exchange* exchange, const std::vector<bool>* goes_on = nullptr)
         : bound_(bound), schedule_(schedule), exchange_(exchange), goes_on_(goes_on), rank_(rank), local_rank_(options.reach.local(rank)),
-          called_(called), lanes_(lanes), options_(options), reach_(options.reach), staging_(schedule, rank, lanes, options),
-          depth_(static_cast<std::size_t>(lanes.depth())) {
-        const std::size_t room = lanes.areas() * lanes.staging_bytes();
+          called_(called), shared_slots_(slots), options_(options), reach_(options.reach), staging_(schedule, rank, slots, options),
+          depth_(static_cast<std::size_t>(slots.depth())) {
+        const std::size_t room = slots.areas() * slots.staging_bytes();
         if (staging_.total() > room)
             throw std::logic_error("a schedule that stages " + std::to_string(staging_.total()) +
                                    " bytes at once; there is room for " +
@@ -156,7 +156,7 @@ private:
     template <class Number>
     void number(BoundStep& b, Number n) const {
         b.message = static_cast<std::uint32_t>(n);
-        b.name = message_name(b.message, called_);
+        b.tag = message_tag(b.message, called_);
     }
 
     // As many as there is room for at first, and then one for each that arrives.
@@ -173,7 +173,7 @@ private:
     void post_what_has_room() {
         std::erase_if(unposted_, [this](const auto& awaited) {
             const auto& [step, j] = awaited;
-            if (j >= arrives_[step->peer] + lanes_.posts()) return false;
+            if (j >= arrives_[step->peer] + shared_slots_.posts()) return false;
             BoundStep& b = next(BoundKind::post, *step);
             number(b, j);
             b.place = Place::direct;
@@ -184,10 +184,10 @@ private:
 
     void offer(const Step& s) {
         if (!is_read_near(schedule_, rank_, s, reach_)) return;
-        if (s.offer >= SharedLanes::offers_per_operation)
+        if (s.offer >= SharedSlots::offers_per_operation)
             throw std::logic_error("a schedule with " + std::to_string(schedule_.offers) +
                                    " offers; the shared transport has cells for " +
-                                   std::to_string(SharedLanes::offers_per_operation));
+                                   std::to_string(SharedSlots::offers_per_operation));
         BoundStep& b = next(BoundKind::offer, s);
         number(b, s.offer);
         b.place = place_of(s.bytes, options_);
@@ -213,8 +213,8 @@ private:
     void put(const Step& s) {
         if (s.bit) return bit(BoundKind::set_bit, s);
         const std::size_t j = puts_[s.peer]++;
-        // The lane's next operation has a number that is larger by the lanes.
-        if (j >= lanes_.lanes() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
+        // The slot's next operation has a number that is larger by the slots.
+        if (j >= shared_slots_.slots() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
         b.place = place(s);
@@ -280,7 +280,7 @@ private:
     const std::vector<bool>* const goes_on_;
     const int rank_, local_rank_;  // the schedule's, the group's
     const std::uint64_t called_;
-    const SharedLanes& lanes_;
+    const SharedSlots& shared_slots_;
     const BindOptions& options_;
     const Reach& reach_;
     Staging staging_;
@@ -323,7 +323,7 @@ void gather_flags(BoundSchedule& bound) {
 }
 
 void find_told(BoundSchedule& bound) {
-    bound.told = 0;
+    bound.sends_end = 0;
     bool waits = false, late = false;
     for (std::size_t i = 0; i < bound.steps.size(); ++i) {
         const BoundStep& s = bound.steps[i];
@@ -332,13 +332,13 @@ void find_told(BoundSchedule& bound) {
         const bool tells = s.kind == BoundKind::put || s.kind == BoundKind::offer || s.kind == BoundKind::set_bit ||
                            (s.kind == BoundKind::arrive && s.acknowledged) || s.place == Place::direct;
         if (!tells) continue;
-        bound.told = i + 1;
+        bound.sends_end = i + 1;
         late |= waits;
     }
-    bound.tells_first = !late;
+    bound.sends_complete_first = !late;
     if (bound.steps.empty() || bound.steps.front().kind != BoundKind::begin) return;
-    bound.told = bound.steps.size();
-    bound.tells_first = false;
+    bound.sends_end = bound.steps.size();
+    bound.sends_complete_first = false;
 }
 
 // With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
@@ -369,29 +369,29 @@ Schedule in_pieces(const Schedule& schedule, int rank, const BindOptions& option
 
 }  // namespace
 
-void connect(BoundSchedule& bound, int rank, const SharedLanes& lanes) {
+void connect(BoundSchedule& bound, int rank, const SharedSlots& slots) {
     for (BoundStep& s : bound.steps) {
         switch (s.kind) {
             case BoundKind::put:
             case BoundKind::settle:
-                s.cell = lanes.put_cell(rank, s.peer, s.message);
-                s.channel = lanes.channel(s.peer, rank);
+                s.cell = slots.put_cell(rank, s.peer, s.message);
+                s.channel = slots.channel(s.peer, rank);
                 break;
             case BoundKind::arrive:
-                s.cell = lanes.put_cell(s.peer, rank, s.message);
+                s.cell = slots.put_cell(s.peer, rank, s.message);
                 [[fallthrough]];
-            case BoundKind::post: s.channel = lanes.channel(rank, s.peer); break;
-            case BoundKind::offer: s.cell = lanes.offer_cell(rank, static_cast<int>(s.message)); break;
-            case BoundKind::get: s.cell = lanes.offer_cell(s.peer, static_cast<int>(s.message)); break;
-            case BoundKind::set_bit: s.cell = lanes.register_word(s.peer, rank); break;
-            case BoundKind::await_bit: s.cell = lanes.register_word(rank, s.peer); break;
+            case BoundKind::post: s.channel = slots.channel(rank, s.peer); break;
+            case BoundKind::offer: s.cell = slots.offer_cell(rank, static_cast<int>(s.message)); break;
+            case BoundKind::get: s.cell = slots.offer_cell(s.peer, static_cast<int>(s.message)); break;
+            case BoundKind::set_bit: s.cell = slots.register_word(s.peer, rank); break;
+            case BoundKind::await_bit: s.cell = slots.register_word(rank, s.peer); break;
             default: break;
         }
     }
 }
 
-SharedLanes::Lines lines_of(const Plan& plan) {
-    SharedLanes::Lines lines;
+SharedSlots::Lines lines_of(const Plan& plan) {
+    SharedSlots::Lines lines;
     for (const Plan::Part& part : plan.parts)
         for (const BoundStep& s : part.schedule.steps) {
             const bool told = s.acknowledged || s.place == Place::direct || s.lendable;  // in the writer's part
@@ -405,17 +405,17 @@ SharedLanes::Lines lines_of(const Plan& plan) {
     return lines;
 }
 
-SharedLanes::Extent extent_of(const Plan& plan) {
+SharedSlots::Extent extent_of(const Plan& plan) {
     // Of lengths that travel first all may follow.
     if (plan.parts.empty() || plan.lengths) return {};
-    SharedLanes::Extent extent{static_cast<int>(lines_of(plan).here.size()), 0};
+    SharedSlots::Extent extent{static_cast<int>(lines_of(plan).here.size()), 0};
     for (const Plan::Part& part : plan.parts)
         for (const BoundStep& s : part.schedule.steps)
             if (s.kind == BoundKind::offer) extent.offers = std::max(extent.offers, static_cast<int>(s.message) + 1);
     return extent;
 }
 
-void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedLanes& lanes,
+void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t element, const SharedSlots& slots,
           const BindOptions& options, BoundSchedule& bound, const Exchange* exchange) {
     if (options.piece) {
         std::vector<bool> goes_on;
@@ -423,12 +423,12 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         const Schedule cut = in_pieces(schedule, rank, options, goes_on, at);
         Exchange moved = exchange ? *exchange : Exchange{};
         for (Exchange::Send& sent : moved.sends) sent.step = at[sent.step];
-        Binder(cut, rank, called, lanes, options, bound, exchange ? &moved : nullptr, &goes_on).bind();
+        Binder(cut, rank, called, slots, options, bound, exchange ? &moved : nullptr, &goes_on).bind();
     } else {
-        Binder(schedule, rank, called, lanes, options, bound, exchange).bind();
+        Binder(schedule, rank, called, slots, options, bound, exchange).bind();
     }
     bound.element = element;
-    connect(bound, options.reach.local(rank), lanes);
+    connect(bound, options.reach.local(rank), slots);
     gather_flags(bound);
     find_told(bound);
 }

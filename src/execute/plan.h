@@ -3,7 +3,7 @@
 // Binding turns every step into numbers that the executor only has to add to a base: which
 // cell, which place in the staging, which flag.  A message that does not fit the staging is
 // run piece by piece: the same bound schedule again and again, each piece an operation with
-// a number of its own, so that pieces follow each other through the lanes as calls do.
+// a number of its own, so that pieces follow each other through the slots as calls do.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ struct BoundStep {
     std::int32_t peer;
     std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`; gather: how many steps;
                             // end_round, end: behind how many fences
-    std::uint32_t name;     // of the message in the flag
+    std::uint32_t tag;     // of the message in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
     std::size_t cell;       // from the lane's start; set_bit, await_bit: the register's word
@@ -63,15 +63,15 @@ struct BoundSchedule {
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
     bool stages = false;  // this rank does
-    bool wide = false;    // some rank stages more than one area holds: the operation has them all
+    bool uses_all_areas = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
     std::size_t ahead = 0;  // so many steps, messages, come before any that uses the lane
     // The steps up to the last one that another member may wait for, and whether this member waits
     // for none before it.  (What is copied once keeps others waiting until it has been read.)
-    std::size_t told = 0;
-    bool tells_first = false;
+    std::size_t sends_end = 0;
+    bool sends_complete_first = false;
 };
 
 struct BindOptions {
@@ -96,15 +96,15 @@ struct Needs {
     std::size_t scratch = 0;    // bytes, of this rank
     int offers = 0;             // of this rank, to others near it
 };
-Needs needs_of(const Schedule&, int rank, const SharedLanes&, const BindOptions&);
+Needs needs_of(const Schedule&, int rank, const SharedSlots&, const BindOptions&);
 // `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.
 // `exchange`: of this rank, where messages reach some; else null.  Throws std::logic_error where the group's
 // cells or staging do not suffice.
-void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedLanes&, const BindOptions&,
+void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedSlots&, const BindOptions&,
           BoundSchedule& bound, const Exchange* exchange = nullptr);
 
 // Where its cells and channels are: of this member of the group.
-void connect(BoundSchedule&, int rank, const SharedLanes&);
+void connect(BoundSchedule&, int rank, const SharedSlots&);
 
 // A plan belongs to the group that made it (Planner::plan) and must not outlive it.
 class Plan {
@@ -119,17 +119,17 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
-    // So many pieces are under way at one time: while one's messages are, another one moves on in its node.
+    // So many pieces are in flight at one time: while one's messages are, another one moves on in its node.
     std::size_t in_flight = 1;
     bool whole = false;  // a single piece, whose lengths do not travel first
     // One piece, of which the others have what they need before this member waits for anything:
     // once it has begun nobody needs this member until the next operation.
-    bool tells_first = false;
-    // Blocks of other lengths, none longer than this, need no new plan (Planner::relength), but these
+    bool sends_complete_first = false;
+    // Blocks of other lengths, none longer than this, need no new plan (Planner::rebind_counts), but these
     // steps with lengths of their own; 0: they do.
-    std::size_t relengths_to = 0;
+    std::size_t rebinds_counts_to = 0;
     BoundSchedule moves;
-    bool relengthed = false;
+    bool rebound = false;
     // Where lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound
     // when they are here (Planner::bind_blocks).
     struct Lengths {
@@ -145,8 +145,8 @@ public:
 };
 
 // Which lines this member writes or reads, and all that it uses of its part.
-SharedLanes::Lines lines_of(const Plan&);
-SharedLanes::Extent extent_of(const Plan&);
+SharedSlots::Lines lines_of(const Plan&);
+SharedSlots::Extent extent_of(const Plan&);
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);

@@ -27,7 +27,7 @@ std::size_t default_piece(Operation operation, std::size_t length, bool oversubs
 }
 
 // Of what goes over messages: long enough to be worth one, short enough that one leaves at once, which over TCP ends a
-// little below 64 KiB (Open MPI; measured: up to twice as fast as just above), and that several overlap.  In lanes a
+// little below 64 KiB (Open MPI; measured: up to twice as fast as just above), and that several overlap.  In slots a
 // vector's piece is shared out among a node's ranks.
 std::size_t piece_between_nodes(Operation operation) {
     constexpr std::size_t of_block = 56 * 1024, of_vector = 112 * 1024;
@@ -58,15 +58,15 @@ void raise(Needs& to, const Needs& other) {
 
 }  // namespace
 
-Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedLanes::Room room, std::span<std::byte> scratch)
-    : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), lanes_(base, size, room) {
-    options_.inlined = lanes_.payload_bytes();
+Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSlots::Capacity room, std::span<std::byte> scratch)
+    : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), shared_slots_(base, size, room) {
+    options_.inlined = shared_slots_.payload_bytes();
     options_.single_copy = single_copy_;
     options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
     options_.lent_from = scratch.empty() ? std::max<std::size_t>(config().lent_from, 1) : SIZE_MAX;
 }
 
-static_assert(most_offers == SharedLanes::offers_per_operation);
+static_assert(most_offers == SharedSlots::offers_per_operation);
 
 BindOptions Planner::options_for(const Reach& reach) const {
     BindOptions options = options_;
@@ -74,7 +74,7 @@ BindOptions Planner::options_for(const Reach& reach) const {
     if (!reach.nodes) return options;
     options.single_copy = reach.single_copy;
     // Alike on all nodes: the largest has the shortest cells.
-    options.inlined = SharedLanes(nullptr, reach.nodes->sizes().second).payload_bytes();
+    options.inlined = SharedSlots(nullptr, reach.nodes->sizes().second).payload_bytes();
     return options;
 }
 
@@ -85,8 +85,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
     // Of several nodes the largest has the least room for each rank, and the smallest needs the most.
     const auto [smallest, largest] = reach.nodes ? reach.nodes->sizes() : std::pair(size_, size_);
-    const SharedLanes lanes = reach.nodes ? SharedLanes(nullptr, smallest) : lanes_;
-    const std::size_t area = std::min(lanes.staging_bytes(), reach.nodes ? SharedLanes(nullptr, largest).staging_bytes() : SIZE_MAX);
+    const SharedSlots slots = reach.nodes ? SharedSlots(nullptr, smallest) : shared_slots_;
+    const std::size_t area = std::min(slots.staging_bytes(), reach.nodes ? SharedSlots(nullptr, largest).staging_bytes() : SIZE_MAX);
     const bool oversubscribed = reach.nodes ? reach.oversubscribed : this->oversubscribed();
     // Of a reduction over nodes the last bits may follow from the pieces, which must not follow from what is found at
     // the start: whether data is copied once, and whether ranks share cores.
@@ -104,9 +104,9 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
     if (may_be_whole && !algorithm.levels && (all_inlined || staging_bound(problem) < all_staged)) return {length, false};
     // Pieces between nodes overlap.
-    const std::size_t room = area * (oversubscribed && !reach.nodes ? lanes.areas() : 1);
+    const std::size_t room = area * (oversubscribed && !reach.nodes ? slots.areas() : 1);
     const auto fits = [&](const Needs& n, std::size_t message) {
-        return n.staged <= room && n.longest <= message && n.scratch <= room_for_scratch() && n.offers <= SharedLanes::offers_per_operation;
+        return n.staged <= room && n.longest <= message && n.scratch <= room_for_scratch() && n.offers <= SharedSlots::offers_per_operation;
     };
     int offers = 0;  // the most that were seen
     // What does not fit one rank need not be asked of all.
@@ -121,7 +121,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
                 Schedule own = algorithm.schedule(p);
                 const Needs bound = bound_of(own.bounds, options);
                 const bool is_enough = own.bounds.exact || (own.bounds.known && bound.staged <= std::min(area, longest) &&
-                                                            bound.offers <= SharedLanes::offers_per_operation);
+                                                            bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
                 if (is_enough) {
                     raise(most, bound);
@@ -133,7 +133,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             for (int i = 0; i < (all ? p.size : std::ssize(some)); ++i) {
                 p.rank = all ? i : some[static_cast<std::size_t>(i)];
                 Schedule s = algorithm.schedule(p);
-                raise(most, needs_of(s, p.rank, lanes, options));
+                raise(most, needs_of(s, p.rank, slots, options));
                 Builder::recycle(std::move(s));
                 offers = std::max(offers, most.offers);
                 if (!fits(most, message)) return most;
@@ -147,7 +147,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     // Of many offers the shortest pieces make as few as any.
-    const bool may_fit = whole.offers <= SharedLanes::offers_per_operation || needs(unit, longest).offers <= SharedLanes::offers_per_operation;
+    const bool may_fit = whole.offers <= SharedSlots::offers_per_operation || needs(unit, longest).offers <= SharedSlots::offers_per_operation;
     for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
         const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
         const Needs piece = needs(units, longest);
@@ -156,10 +156,10 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
-    if (offers > SharedLanes::offers_per_operation)
+    if (offers > SharedSlots::offers_per_operation)
         throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
                                     std::to_string(offers) + " offers in one operation; there is room for " +
-                                    std::to_string(SharedLanes::offers_per_operation));
+                                    std::to_string(SharedSlots::offers_per_operation));
     throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
                                 " would have to stage a whole buffer of all ranks' blocks, " +
                                 std::to_string(total_bytes(problem)) + " bytes; there is room for " +
@@ -201,9 +201,9 @@ void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint
     Schedule schedule = algorithm.schedule(p);
     if (options.reach.nodes) {
         const Exchange messages = exchange(algorithm, p, options.reach);
-        bind(schedule, p.rank, called, p.element, lanes_, options, bound, &messages);
+        bind(schedule, p.rank, called, p.element, shared_slots_, options, bound, &messages);
     } else {
-        bind(schedule, rank_, called, p.element, lanes_, options, bound);
+        bind(schedule, rank_, called, p.element, shared_slots_, options, bound);
     }
     Builder::recycle(std::move(schedule));
 }
@@ -222,16 +222,16 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
         bind_piece(algorithm, p, plan.called, options, plan.parts[i].schedule);
-        plan.parts[i].schedule.wide = cut.wide;
+        plan.parts[i].schedule.uses_all_areas = cut.uses_all_areas;
         plan.parts[i].repeat = pieces[i].number;
     }
     // No offer is longer than all bytes together; in a neighborhood nobody knows these, so that none is lent there.
     const bool nothing_is_direct = total_bytes(problem) < std::min(options.lent_from, options.single_copy ? options.single_copy_from : SIZE_MAX) &&
                                    (!options.single_copy || family_of(problem.operation) != Family::neighbors);
     const BoundSchedule& first = plan.parts.front().schedule;
-    plan.tells_first = whole && nothing_is_direct && first.tells_first;
-    plan.relengths_to = 0;
-    plan.relengthed = false;
+    plan.sends_complete_first = whole && nothing_is_direct && first.sends_complete_first;
+    plan.rebinds_counts_to = 0;
+    plan.rebound = false;
     if (whole && !reach.nodes && !lengths_first(algorithm)) keep_moves(algorithm, problem, options, plan);
 }
 
@@ -239,7 +239,7 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
 void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
     const Operation o = problem.operation;
     const bool can_be = o == Operation::allgatherv || o == Operation::gatherv || o == Operation::scatterv || o == Operation::alltoallv;
-    const std::size_t longest = can_be ? longest_relengthed(problem, options) : 0;
+    const std::size_t longest = can_be ? longest_rebound(problem, options) : 0;
     if (longest == 0) return;
     const BoundSchedule& own = plan.parts.front().schedule;
     if (moves_blocks_whole(problem, own)) {
@@ -249,14 +249,14 @@ void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, con
         for (std::vector<Block>* blocks : {&short_ones.blocks, &short_ones.sends})
             for (std::size_t i = 0; i < blocks->size(); ++i) (*blocks)[i] = {i, 1};
         bind_piece(algorithm, short_ones, plan.called, options, plan.moves);
-        plan.moves.wide = own.wide;
+        plan.moves.uses_all_areas = own.uses_all_areas;
         if (!moves_blocks_whole(short_ones, plan.moves)) return;
     }
-    plan.relengths_to = longest;
+    plan.rebinds_counts_to = longest;
 }
 
-std::size_t Planner::longest_relengthed(const Problem& p, const BindOptions& options) const {
-    std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), lanes_.staging_bytes());
+std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& options) const {
+    std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), shared_slots_.staging_bytes());
     for (const std::size_t piece : {options.piece, p.parameters.piece, config().piece})
         if (piece) longest = std::min(longest, piece);
     if (!options.single_copy) return longest;
@@ -266,7 +266,7 @@ std::size_t Planner::longest_relengthed(const Problem& p, const BindOptions& opt
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
-    if (lengths_are_unknown(problem.operation)) return plan_blindly(algorithm, problem, share(algorithm, reach, most), reach, plan);
+    if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
@@ -284,9 +284,9 @@ std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
 }  // namespace
 
 // Each peer has as many slots in the staging as cells.
-std::size_t Planner::longest_piece(const Share& share, const SharedLanes& lanes) {
-    const std::size_t room = lanes.staging_bytes() * (share.wide ? lanes.areas() : 1);
-    return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(lanes.depth()));
+std::size_t Planner::longest_piece(const Share& share, const SharedSlots& slots) {
+    const std::size_t room = slots.staging_bytes() * (share.uses_all_areas ? slots.areas() : 1);
+    return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(slots.depth()));
 }
 
 // Alike on all nodes: the largest has the least room for each rank.
@@ -294,30 +294,30 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
     constexpr std::size_t shortest = 128;  // shorter ones are mostly flags
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
-    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), reach.nodes ? SharedLanes(nullptr, reach.nodes->sizes().second) : lanes_) >= shortest;
+    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second) : shared_slots_) >= shortest;
 }
 
-void Planner::plan_blindly(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
+void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
     BindOptions options = options_for(reach);
     options.lends_offers = family_of(p.operation) != Family::neighbors;
     options.stage_at_reader = share.at_reader;
-    if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(lanes_.staging_bytes() / share.writers) * (share.writers - 1);
+    if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(shared_slots_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
     const bool in_pieces = algorithm.piecewise && (!options.single_copy || asked);
     if (in_pieces) {
         options.single_copy = false;
-        const std::size_t piece = longest_piece(share, lanes_);
+        const std::size_t piece = longest_piece(share, shared_slots_);
         options.piece = asked ? std::min(asked, piece) : piece;
         // What is read is offered with all that lies between it, one block for each edge.
-        const std::size_t room = lines_in(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
+        const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
         p.parameters.piece = std::clamp<std::size_t>(room, 1, options.piece);
     } else {
         // What is shorter finds room as it is.
-        options.single_copy_from = std::min(options.single_copy_from, lines_in(lanes_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
+        options.single_copy_from = std::min(options.single_copy_from, lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
     }
-    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, in_pieces && share.wide, options, plan);
-    else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.wide}, options, plan);
+    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, in_pieces && share.uses_all_areas, options, plan);
+    else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.uses_all_areas}, options, plan);
 }
 
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
@@ -334,11 +334,11 @@ Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, Mo
 }
 
 // Two operations, of which the second has its steps when the first is over.
-void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool wide, const BindOptions& options, Plan& plan) const {
+void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool uses_all_areas, const BindOptions& options, Plan& plan) const {
     Plan made;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
-    made.parts.back().schedule.wide = wide;
+    made.parts.back().schedule.uses_all_areas = uses_all_areas;
     made.lengths = std::make_unique<Plan::Lengths>();
     Plan::Lengths& lengths = *made.lengths;
     lengths.problem = problem;
@@ -385,7 +385,7 @@ void Planner::bind_blocks(const Plan& plan) const {
         lengths.bound = false;
     }
     if (!lengths.bound) bind_piece(*plan.algorithm, lengths.problem, plan.called, lengths.options, lengths.blocks);
-    lengths.blocks.wide = plan.parts.back().schedule.wide;
+    lengths.blocks.uses_all_areas = plan.parts.back().schedule.uses_all_areas;
     lengths.bound = true;
 }
 

@@ -51,11 +51,11 @@ public:
     void bind_blocks(const Plan&) const;
     // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
     // alltoallv), for far less than a new one costs; false: make a new one.
-    bool relength(const Problem&, Plan&) const;
+    bool rebind_counts(const Problem&, Plan&) const;
 
 protected:
     // `scratch`: mapped by all, in equal parts for each member; `base`: where the group's segment is.
-    Planner(std::byte* base, int rank, int size, bool single_copy, SharedLanes::Room, std::span<std::byte> scratch);
+    Planner(std::byte* base, int rank, int size, bool single_copy, SharedSlots::Capacity, std::span<std::byte> scratch);
     ~Planner() = default;
 
     std::size_t room_for_scratch() const {
@@ -66,34 +66,34 @@ protected:
     const bool single_copy_;
     bool oversubscribed_ = false;
     const std::span<std::byte> mapped_scratch_;
-    SharedLanes lanes_;
+    SharedSlots shared_slots_;
     std::shared_ptr<RemoteTransport> remote_;
 
 private:
     // How all ranks alike cut a problem into pieces.
     struct Cut {
         std::size_t bytes;
-        bool wide;  // BoundSchedule::wide
+        bool uses_all_areas;  // BoundSchedule::uses_all_areas
     };
     BindOptions options_for(const Reach&) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
-    void plan_lengths(const Algorithm&, const Problem&, bool wide, const BindOptions&, Plan&) const;
+    void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
     static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.
     struct Share {
         MostNeighbors most;
-        bool wide = false, at_reader = false;
+        bool uses_all_areas = false, at_reader = false;
         std::size_t writers = 1;  // that stage at one reader; of two the first is the root
     };
     Share share(const Algorithm&, const Reach&, MostNeighbors) const;
-    static std::size_t longest_piece(const Share&, const SharedLanes&);
+    static std::size_t longest_piece(const Share&, const SharedSlots&);
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
-    std::size_t longest_relengthed(const Problem&, const BindOptions&) const;
+    std::size_t longest_rebound(const Problem&, const BindOptions&) const;
     void keep_moves(const Algorithm&, const Problem&, const BindOptions&, Plan&) const;
-    void plan_blindly(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
+    void plan_with_local_counts(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
 
     BindOptions options_;
 };

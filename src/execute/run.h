@@ -1,4 +1,4 @@
-// An operation under way: which plan, on which buffers, and how far it is (Group::start,
+// An operation in flight: which plan, on which buffers, and how far it is (Group::start,
 // Group::advance).
 #pragma once
 
@@ -37,7 +37,7 @@ class Executor;
 
 struct Run {
     bool finished = false;
-    bool out_of_step = false;  // so it was finished; its result is worth nothing
+    bool mismatched = false;  // so it was finished; its result is worth nothing
     int waits_for = -1;  // the member that it looked at last, in vain
 
     // What may throw, while nobody else knows of the run: later it is advanced where nobody listens.
@@ -63,7 +63,7 @@ private:
         // The numbers before `taken` are other operations', and this one's is `sequence`.
         std::uint64_t taken = 0, sequence = 0;
         Cursor cursor;
-        bool has_lane = false;
+        bool has_slot = false;
         bool read_by_others = false;  // its own steps are done, some may still read its input
         bool over = false;
         std::vector<std::byte> scratch;

@@ -13,8 +13,8 @@ bool is_read_near(const Schedule& schedule, int rank, const Step& offer, const R
     return std::ranges::any_of(schedule.readers_of(offer), [&](int reader) { return reach.near(rank, reader); });
 }
 
-Needs needs_of(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options) {
-    const Staging staging(schedule, rank, lanes, options);
+Needs needs_of(const Schedule& schedule, int rank, const SharedSlots& slots, const BindOptions& options) {
+    const Staging staging(schedule, rank, slots, options);
     Needs needs{staging.total(), staging.longest(), schedule.scratch_bytes, 0};
     for (const Step& s : schedule.steps)
         if (s.kind == StepKind::offer && is_read_near(schedule, rank, s, options.reach)) needs.offers = std::max(needs.offers, s.offer + 1);

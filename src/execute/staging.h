@@ -57,8 +57,8 @@ private:
 // cell.
 class Staging {
 public:
-    Staging(const Schedule& schedule, int rank, const SharedLanes& lanes, const BindOptions& options)
-        : depth_(static_cast<std::size_t>(lanes.depth())), offers_(static_cast<std::size_t>(schedule.offers)) {
+    Staging(const Schedule& schedule, int rank, const SharedSlots& slots, const BindOptions& options)
+        : depth_(static_cast<std::size_t>(slots.depth())), offers_(static_cast<std::size_t>(schedule.offers)) {
         for (const Step& s : schedule.steps) {
             if (s.bit || (s.kind == StepKind::put && !options.reach.near(rank, s.peer))) continue;
             if (s.kind == StepKind::put && place_of(s.bytes, options) == Place::staged) {

@@ -1,4 +1,4 @@
-// The steps of a bound schedule, over shared lanes and messages: what each of them does.
+// The steps of a bound schedule, over shared slots and messages: what each of them does.
 //
 // How to wait is the caller's: wait(peer, ready) returns true when ready() is, or false where it
 // would take longer than the caller has time for.  Then the function returns false, and called
@@ -24,7 +24,7 @@ struct CombinerCall {
 
 // Looks once.
 template <bool ends_in_order>
-struct OneLook {
+struct OnePoll {
     static constexpr bool in_order = ends_in_order;
     int& waits_for;
     template <class Ready>
@@ -70,12 +70,12 @@ struct Executor::Frame {
     }
 };
 
-// Its lane and its staging may be used again when every member has read all that it wanted of
+// Its slot and its staging may be used again when every member has read all that it wanted of
 // the operations that used them before.
 template <class Wait>
-bool Executor::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
+bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
     sequence = number(schedule, taken);
-    const std::uint64_t ahead = schedule.wide ? 1 : schedule.stages ? lanes_.areas() : lanes_.lanes();
+    const std::uint64_t ahead = schedule.uses_all_areas ? 1 : schedule.stages ? shared_slots_.areas() : shared_slots_.slots();
     if (sequence < ahead) return true;
     const std::uint64_t needed = std::min(sequence + 1 - ahead, taken);
     if (all_done_ >= needed) return true;
@@ -84,7 +84,7 @@ bool Executor::lane_is_free(const BoundSchedule& schedule, std::uint64_t taken, 
         if (Wait::in_order && r == rank_) continue;
         std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
         if (known < needed) {
-            const std::uint64_t& done = lanes_.member(r).done;
+            const std::uint64_t& done = shared_slots_.member(r).done;
             if (!wait(r, [&] { return (known = load(done)) >= needed; })) return false;
         }
         least = std::min(least, known);
@@ -97,10 +97,10 @@ template <class Wait>
 bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& cursor, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
     const Combiner* const combiner = frame.combiner;
-    std::byte* const segment = lanes_.base();
-    std::byte* const lane = lanes_.lane(sequence);
+    std::byte* const segment = shared_slots_.base();
+    std::byte* const slot = shared_slots_.slot(sequence);
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
-    const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(lane + s.channel); };
+    const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(slot + s.channel); };
     const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
     const CombinerCall apply{combiner};
 
@@ -108,26 +108,26 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
         const BoundStep& s = schedule.steps[next];
         switch (s.kind) {
             case BoundKind::post: {
-                Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
+                Channel::Post& post = channel_of(s).post(s.message & (shared_slots_.posts() - 1));
                 // What is combined with the bytes that come is read by this rank.
                 post.address = s.order == Order::overwrite ? frame.address(s.to_buffer, s.to) : 0;
                 if (s.lendable) memory_.lends(at(s.to_buffer, s.to), s.bytes, {&s.peer, 1});
                 post.bytes = s.bytes;
-                store(post.flag, flag_of(sequence, s.name, Place::direct));
+                store(post.flag, flag_of(sequence, s.tag, Place::direct));
                 break;
             }
             case BoundKind::put: {
-                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                auto* cell = reinterpret_cast<Cell*>(slot + s.cell);
                 if (s.acknowledged) {
                     // The cell and its staging hold message j - depth until that was taken.
                     const auto& channel = channel_of(s);
-                    const std::uint64_t needed = taken(s.message + 1 - static_cast<std::uint64_t>(lanes_.depth()));
+                    const std::uint64_t needed = taken(s.message + 1 - static_cast<std::uint64_t>(shared_slots_.depth()));
                     if (!wait(s.peer, [&] { return load(channel.taken) >= needed; })) return false;
                 }
                 std::byte* from = at(s.from_buffer, s.from);
                 if (s.place == Place::direct) {
-                    const Channel::Post& post = channel_of(s).post(s.message & (lanes_.posts() - 1));
-                    if (!wait(s.peer, [&] { return flag_names(load(post.flag), sequence, s.name); })) return false;
+                    const Channel::Post& post = channel_of(s).post(s.message & (shared_slots_.posts() - 1));
+                    if (!wait(s.peer, [&] { return flag_has_tag(load(post.flag), sequence, s.tag); })) return false;
                     if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
                     else cell->where = frame.address(s.from_buffer, s.from);
@@ -139,20 +139,20 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     ++cursor.lent;
                     break;
                 } else {
-                    std::byte* const staged = lanes_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
+                    std::byte* const staged = shared_slots_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
                     std::memcpy(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 }
-                store(cell->flag, flag_of(sequence, s.name, s.place));
+                store(cell->flag, flag_of(sequence, s.tag, s.place));
                 break;
             }
             case BoundKind::set_bit:
-                turn_over(*reinterpret_cast<std::uint64_t*>(lane + s.cell), std::uint64_t{1} << s.message % 64);
+                toggle(*reinterpret_cast<std::uint64_t*>(slot + s.cell), std::uint64_t{1} << s.message % 64);
                 break;
             case BoundKind::await_bit: {
-                const auto* word = reinterpret_cast<const std::uint64_t*>(lane + s.cell);
+                const auto* word = reinterpret_cast<const std::uint64_t*>(slot + s.cell);
                 const std::uint64_t bit = std::uint64_t{1} << s.message % 64;
-                std::uint64_t& seen = seen_bits_[(sequence & (lanes_.lanes() - 1)) * lanes_.register_words() + s.message / 64];
+                std::uint64_t& seen = seen_bits_[(sequence & (shared_slots_.slots() - 1)) * shared_slots_.register_words() + s.message / 64];
                 if (!wait(s.peer, [&] { return ((load(*word) ^ seen) & bit) != 0; })) return false;
                 seen ^= bit;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
@@ -162,15 +162,15 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 if (s.place != Place::direct) {
                     if (cursor.lent == 0) break;
                     // Its cell has it until it was taken.
-                    const std::uint64_t flag = load(reinterpret_cast<const Cell*>(lane + s.cell)->flag);
-                    if (!is_lent(flag) || !flag_names(flag, sequence, s.name)) break;
+                    const std::uint64_t flag = load(reinterpret_cast<const Cell*>(slot + s.cell)->flag);
+                    if (!is_lent(flag) || !flag_has_tag(flag, sequence, s.tag)) break;
                 }
                 const Channel& channel = channel_of(s);
                 if (!wait(s.peer, [&] { return load(channel.taken) >= taken(s.message + 1); })) return false;
                 break;
             }
             case BoundKind::offer: {
-                auto* cell = reinterpret_cast<Cell*>(lane + s.cell);
+                auto* cell = reinterpret_cast<Cell*>(slot + s.cell);
                 if (s.bytes > 0) {
                     const std::byte* from = at(s.from_buffer, s.from);
                     std::uint64_t where;
@@ -182,7 +182,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
-                        std::byte* const staged = lanes_.staging(sequence, rank_) + s.staging;
+                        std::byte* const staged = shared_slots_.staging(sequence, rank_) + s.staging;
                         std::memcpy(staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {
@@ -190,13 +190,13 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     }
                     cell->where = where - s.from;
                 }
-                store(cell->flag, flag_of(sequence, s.name, s.place));
+                store(cell->flag, flag_of(sequence, s.tag, s.place));
                 break;
             }
             case BoundKind::arrive: {
-                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                const auto* cell = reinterpret_cast<const Cell*>(slot + s.cell);
                 std::uint64_t flag;
-                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
+                if (!wait(s.peer, [&] { return flag_has_tag(flag = load(cell->flag), sequence, s.tag); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
@@ -217,9 +217,9 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 break;
             }
             case BoundKind::get: {
-                const auto* cell = reinterpret_cast<const Cell*>(lane + s.cell);
+                const auto* cell = reinterpret_cast<const Cell*>(slot + s.cell);
                 std::uint64_t flag;
-                if (!wait(s.peer, [&] { return flag_names(flag = load(cell->flag), sequence, s.name); })) return false;
+                if (!wait(s.peer, [&] { return flag_has_tag(flag = load(cell->flag), sequence, s.tag); })) return false;
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
@@ -260,7 +260,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
             case BoundKind::end_round:
                 if (!wait(-1, [&] { return frame.remote->round_over(s.message); })) return false;
                 break;
-            case BoundKind::gather: load_flags(&s, lane); break;
+            case BoundKind::gather: load_flags(&s, slot); break;
             case BoundKind::end:
                 if (!wait(-1, [&] { return frame.remote->operation_over(s.message); })) return false;
                 break;
@@ -277,7 +277,7 @@ bool Executor::was_read(const BoundSchedule& schedule, std::uint64_t sequence, b
         for (std::uint32_t i = 0; i < s.readers; ++i) {
             const int reader = schedule.readers[s.first_reader + i];
             std::uint64_t& known = known_done_[static_cast<std::size_t>(reader)];
-            const std::uint64_t& done = lanes_.member(reader).done;
+            const std::uint64_t& done = shared_slots_.member(reader).done;
             if (known <= sequence && !wait(reader, [&] { return (known = load(done)) > sequence; })) return false;
         }
     }

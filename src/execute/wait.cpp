@@ -170,7 +170,7 @@ void Waiter::relax(State& s, int peer, const char* what) {
     const std::int64_t now = clock_ns();
     if (s.started_ns == 0) {
         s.started_ns = now;
-        s.next_look_ns = now + look_every;
+        s.next_check_ns = now + look_every;
         const double wait = config().waiting_report;
         s.next_report_ns = wait > 0 && wait < 1e9 ? now + static_cast<std::int64_t>(wait * 1e9) : never;
     }
@@ -178,7 +178,7 @@ void Waiter::relax(State& s, int peer, const char* what) {
         s.worked_ns = now;
         s.polls_on = s.polls_on_next = std::min(2 * s.polls_on_next, most_polls_on);
     }
-    if (now >= s.next_look_ns) look(s, peer, what, now);
+    if (now >= s.next_check_ns) check(s, peer, what, now);
     if (now >= s.next_report_ns) report(s, peer, what, now);
 
     s.spins = 0;
@@ -213,14 +213,14 @@ int Waiter::find_ended(int peer) const {
     return -1;
 }
 
-void Waiter::look(State& s, int peer, const char* what, std::int64_t now_ns) {
-    s.next_look_ns = now_ns + look_every;
-    if (s.owner && also_look_) also_look_();
+void Waiter::check(State& s, int peer, const char* what, std::int64_t now_ns) {
+    s.next_check_ns = now_ns + look_every;
+    if (s.owner && also_check_) also_check_();
     const int ended = find_ended(peer);
     if (ended != s.ended) {
         s.ended = ended;
         s.ended_ns = now_ns;
-        if (ended >= 0) s.next_look_ns = now_ns + confirm_after;
+        if (ended >= 0) s.next_check_ns = now_ns + confirm_after;
         return;
     }
     if (ended < 0) return;

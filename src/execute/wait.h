@@ -51,7 +51,7 @@ public:
 
     // Returns when ready() is true.  `peer` is the member waited for, `what` names the
     // operation and algorithm for the report.  Threads may wait at one time; of these `owner` is the
-    // one that does what also_look() is about.
+    // one that does what also_check() is about.
     template <class Ready>
     void operator()(int peer, const char* what, Ready&& ready, bool owner = true) {
         if (ready()) return;
@@ -90,7 +90,7 @@ public:
     void share_cores(std::uint64_t* first, std::size_t stride);
 
     // What an owner that waits looks at as well, as seldom as whether the members live; may throw.
-    void also_look(std::function<void()> look) { also_look_ = std::move(look); }
+    void also_check(std::function<void()> check) { also_check_ = std::move(check); }
 
     // Nothing can go on: hands `message` to the hook `dead`.
     [[noreturn]] void fail(const std::string& message);
@@ -105,7 +105,7 @@ private:
         std::int64_t worked_ns = 0;    // when a poll last found something to do
         int polls_on = 0;              // polls that follow without a yield
         int polls_on_next = 1;         // how many, when one of these finds something too
-        std::int64_t next_look_ns = 0;
+        std::int64_t next_check_ns = 0;
         std::int64_t next_report_ns = 0;
         int ended = -1;                // a member that was found to have ended
         std::int64_t ended_ns = 0;     // when it was found
@@ -122,13 +122,13 @@ private:
     std::int64_t begun(unsigned spins) const;
     void tell(const State&, int peer) const;
     bool peer_is_on_this_core(int peer);
-    void look(State&, int peer, const char* what, std::int64_t now_ns);
+    void check(State&, int peer, const char* what, std::int64_t now_ns);
     void report(State&, int peer, const char* what, std::int64_t now_ns);
     int find_ended(int peer) const;
     [[noreturn]] void give_up(int ended, int peer, const char* what);
 
     Hooks hooks_;
-    std::function<void()> also_look_;
+    std::function<void()> also_check_;
     // How many waits' spins, or yields, come before a poll; within one wait it comes earlier.
     static constexpr unsigned spins_before_poll = 16, yields_before_poll = 128;
     unsigned spins_ = 0;                     // before the first poll

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t scratch_bytes = 256 * 1024;  // of a unit; what needs more runs in pieces
 constexpr std::size_t calls_kept = 256, steps_kept = std::size_t{1} << 16;
-constexpr auto room = SharedLanes::Room::one;
+constexpr auto room = SharedSlots::Capacity::one;
 
 const Selector& selector() {
     static const Selector& s = [] () -> const Selector& {
@@ -37,7 +37,7 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
     fanlight::Segment memory;
     const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
         memory = {};
-        const std::size_t part = SharedLanes(nullptr, team.size, room).part_bytes(), unit = static_cast<std::size_t>(team.unit);
+        const std::size_t part = SharedSlots(nullptr, team.size, room).part_bytes(), unit = static_cast<std::size_t>(team.unit);
         char name[64] = "";
         if (team.unit == 0) {
             memory = fanlight::Segment::create(bytes, problem, fanlight::Segment::Pages::parts, place);
@@ -92,7 +92,7 @@ bool NodeGroup::run(const Problem& problem, const Mapped& buffers, const Combine
     if (!call.served) return false;
     try {
         group_.run(call.plan, buffers, combiner);
-    } catch (const OutOfStep& e) {
+    } catch (const MismatchedCollectives& e) {
         error = fail(FANLIGHT_ERR_ARGUMENT, "%s", e.what());
     }
     return true;

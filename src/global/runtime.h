@@ -35,7 +35,7 @@ extern Runtime& runtime;
 
 inline bool is_up() { return runtime.users > 0; }
 fanlight_code not_up();
-// Lets the MPI library progress on all that it has under way.
+// Lets the MPI library progress on all that it has in flight.
 Polled let_progress();
 
 // A unit that waits by reading its own memory, and calls nothing else, must not keep the others from

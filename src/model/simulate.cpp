@@ -142,8 +142,8 @@ private:
     // --- between nodes
     void depart(std::uint32_t number, double now) {
         Letter& l = letters_[number];
-        if (!l.sent || l.under_way || (costs_.waits_for_receiver(l.bytes) && !l.awaited)) return;
-        l.under_way = true;
+        if (!l.sent || l.in_flight || (costs_.waits_for_receiver(l.bytes) && !l.awaited)) return;
+        l.in_flight = true;
         flows_.begin(now, costs_.message(l.from, l.to, static_cast<double>(l.bytes)), first_letter + number);
     }
     void left(std::uint32_t number, double now) {

@@ -21,7 +21,7 @@ constexpr std::uint64_t first_letter = std::uint64_t{1} << 32;
 struct Letter {
     int from, to;
     std::size_t bytes;
-    bool sent = false, awaited = false, under_way = false;
+    bool sent = false, awaited = false, in_flight = false;
     double left = never, there = never;
 };
 struct Reader {

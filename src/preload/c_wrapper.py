@@ -1,7 +1,7 @@
 """MPI_Xxx and MPI_Xxx_c, and fanlight_xxx, which do the same."""
 
 from signatures import HANDLES
-from wrapper_parts import AFTER, FIRST, after, apart, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+from wrapper_parts import AFTER, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
 
 
 def entry(f, name, serve, large):
@@ -28,7 +28,7 @@ def c_wrapper(f, large):
     serve = f"serve_{f.operation}{suffix}"
     lines = [f"static int {serve}({declaration}) {{",
              f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
-    own = apart(f)
+    own = in_library(f)
     if f.name == "Waitall":
         own += ["    if (fanlight::requests::any()) [[unlikely]] {",
                 '        static constinit fanlight::Next<decltype(&::MPI_Test)> test("PMPI_Test");',

@@ -2,7 +2,7 @@
 
 import re
 
-from wrapper_parts import AFTER, FIRST, after, apart, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+from wrapper_parts import AFTER, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
 
 
 def fortran_names(name):
@@ -61,7 +61,7 @@ def fortran_wrapper(f, names_of):
              f"    if (!{stands_in(f)}) [[unlikely]] return next.get()({', '.join(passed + ['ierror'])});",
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08"]
-    own = apart(f, c=False)
+    own = in_library(f, c=False)
     if f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"

@@ -11,17 +11,17 @@ AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight:
          **{f"{what}_made": f"fanlight::made_with_topology(*COMM, MPI_{topology});"
             for what, topology in (("group", "UNDEFINED"), ("cart", "CART"), ("graph", "GRAPH"), ("dist_graph", "DIST_GRAPH"))}}
 
-# What runs apart from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
+# What completes in the library from the MPI library is asked for before that; COUNT and REQUESTS are the function's own.
 HAND_OVER = "fanlight::requests::hand_over(COUNT, REQUESTS);"
-APART = {"Wait": "if (fanlight::requests::wait_apart(*request, status)) return MPI_SUCCESS;",
-         "Test": "if (fanlight::requests::test_apart(*request, flag, status)) return MPI_SUCCESS;",
+IN_LIBRARY = {"Wait": "if (fanlight::requests::wait_in_library(*request, status)) return MPI_SUCCESS;",
+         "Test": "if (fanlight::requests::test_in_library(*request, flag, status)) return MPI_SUCCESS;",
          "Request_get_status": "if (fanlight::requests::get_status(request, flag, status)) return MPI_SUCCESS;",
-         "Request_get_status_all": "if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;",
-         "Waitall": "fanlight::requests::finish_apart(COUNT, REQUESTS);",
-         "Testall": """if (!fanlight::requests::finished_apart(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
+         "Request_get_status_all": "if (!fanlight::requests::finished_in_library(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;",
+         "Waitall": "fanlight::requests::finish_in_library(COUNT, REQUESTS);",
+         "Testall": """if (!fanlight::requests::finished_in_library(COUNT, REQUESTS)) return *flag = 0, MPI_SUCCESS;
         fanlight::requests::progress();
         const int error = next.get()(COUNT, REQUESTS, flag, array_of_statuses);
-        if (error == MPI_SUCCESS && *flag) fanlight::requests::end_apart(COUNT, REQUESTS);
+        if (error == MPI_SUCCESS && *flag) fanlight::requests::end_in_library(COUNT, REQUESTS);
         return error;"""}
 
 
@@ -130,7 +130,7 @@ def waits_by_test(f, function, names, arguments, call, leave):
             "    }"]
 
 
-def apart(f, c=True):
+def in_library(f, c=True):
     """What the wrapper does first while a persistent operation runs apart."""
     if f.kind not in ("waited", "polled", "freed") or not any("Request" in p.type for p in f.parameters):
         return []
@@ -140,11 +140,11 @@ def apart(f, c=True):
     else:
         count, requests = "1", "&request" if where.type == "MPI_Request" else "request"
     if c:
-        text = APART.get(f.name, HAND_OVER).replace("COUNT", count).replace("REQUESTS", requests)
+        text = IN_LIBRARY.get(f.name, HAND_OVER).replace("COUNT", count).replace("REQUESTS", requests)
     else:
-        what = "finish_apart" if f.name in ("Wait", "Waitall") else "hand_over"
+        what = "finish_in_library" if f.name in ("Wait", "Waitall") else "hand_over"
         text = f"fanlight::fortran::each(fanlight::requests::{what}, {'*f_' + count if where.array else '1'}, f_{where.name});"
-    any_one = "any_persistent" if "get_status(" in text else "any_apart"
+    any_one = "any_persistent" if "get_status(" in text else "any_in_library"
     return [f"    if (fanlight::requests::{any_one}()) [[unlikely]] {{", f"        {text}", "    }"]
 
 

@@ -314,7 +314,7 @@ private:
     Terms terms_;
     Clocks clocks_;
     std::vector<Memory> memory_;
-    std::vector<std::vector<Piece>> values_;  // of messages that are under way
+    std::vector<std::vector<Piece>> values_;  // of messages that are in flight
     int call_ = 0;
     bool read_unwritten_ = false;
 };

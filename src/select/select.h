@@ -1,4 +1,4 @@
-// Which algorithm for which problem: rules as text, the first that fits takes effect.
+// Which algorithm for which problem: rules as text, the first that matches applies.
 //
 //   # operation  conditions ...                              -> algorithm [parameter=value ...]
 //   allreduce    bytes=..2K ranks=2..8 oversubscribed=yes    -> all-read-all

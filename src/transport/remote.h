@@ -51,7 +51,7 @@ public:
     // The same of the whole operation.
     virtual bool operation_over(std::uint32_t epochs) = 0;
 
-    // A transport of its own for one of the operations that are under way at one time, none of which receives
+    // A transport of its own for one of the operations that are in flight at one time, none of which receives
     // another one's messages.  `number` counts them alike on all ranks.
     virtual std::unique_ptr<RemoteTransport> for_operation(std::uint64_t /*number*/) { return nullptr; }
     // How many of them; 1: one operation follows the other.

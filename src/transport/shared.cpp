@@ -13,10 +13,10 @@ constexpr std::size_t page = 4096;
 std::size_t whole(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // What a group of so many ranks has of each.  Up to 32 all is generous: lines are 128 bytes apart, since
-// processors fetch them in pairs.  Beyond, memory follows the lines, of which there are ranks x ranks x lanes.
+// processors fetch them in pairs.  Beyond, memory follows the lines, of which there are ranks x ranks x slots.
 struct Shape {
     int ranks;  // at most
-    std::uint64_t lanes, areas, posts;
+    std::uint64_t slots, areas, posts;
     int depth;
     std::size_t cell, staging;
 };
@@ -31,18 +31,18 @@ constexpr Shape shapes[] = {
 
 }  // namespace
 
-SharedLanes::SharedLanes(std::byte* base, int size, Room room) : SharedLanes(base, size, room, Extent{}) {}
+SharedSlots::SharedSlots(std::byte* base, int size, Capacity room) : SharedSlots(base, size, room, Extent{}) {}
 
-SharedLanes::SharedLanes(std::byte* base, int size, Room room, Extent extent)
+SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent)
     : base_(base), size_(static_cast<std::size_t>(size)), lines_(static_cast<std::size_t>(std::min(extent.peers, size))), offers_per_rank_(extent.offers) {
     const Shape& shape = *std::ranges::find_if(shapes, [&](const Shape& s) { return size <= s.ranks; });
-    lanes_ = room == Room::one ? std::min<std::uint64_t>(shape.lanes, size <= 32 ? 4 : size <= 256 ? 2 : 1) : shape.lanes;
-    areas_ = std::min(shape.areas, lanes_);
+    shared_slots_ = room == Capacity::one ? std::min<std::uint64_t>(shape.slots, size <= 32 ? 4 : size <= 256 ? 2 : 1) : shape.slots;
+    areas_ = std::min(shape.areas, shared_slots_);
     posts_ = shape.posts;
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
     payload_bytes_ = cell_bytes_ - sizeof(Cell);
-    staging_bytes_ = lanes_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
+    staging_bytes_ = shared_slots_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
     offer_bytes_ = std::max<std::size_t>(cell_bytes_, 64);
     const std::size_t channel = sizeof(std::uint64_t) + posts_ * sizeof(Channel::Post);
     line_bytes_ = whole(static_cast<std::size_t>(depth_) * cell_bytes_ + channel, cell_bytes_ < 128 ? 64 : 128);
@@ -50,15 +50,15 @@ SharedLanes::SharedLanes(std::byte* base, int size, Room room, Extent extent)
     offers_ = whole(lines_ * line_bytes_, pair);
     registers_ = whole(offers_ + static_cast<std::size_t>(offers_per_rank_) * offer_bytes_, pair);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
-    lane_bytes_ = registers_ + register_bytes_;
-    opened_ = whole(sizeof(Member) + lanes_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
-    first_lane_ = opened_ + register_bytes_;
+    slot_bytes_ = registers_ + register_bytes_;
+    opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
+    first_slot_ = opened_ + register_bytes_;
     skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
-    first_area_ = whole(first_lane_ + (skews_ - 1) * skew + lanes_ * lane_bytes_, 128);
+    first_area_ = whole(first_slot_ + (skews_ - 1) * skew + shared_slots_ * slot_bytes_, 128);
     part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
 }
 
-void SharedLanes::find_lines(int rank, const Lines& lines) {
+void SharedSlots::find_lines(int rank, const Lines& lines) {
     rank_ = rank;
     here_.assign(size_, 0);
     there_.assign(size_, 0);

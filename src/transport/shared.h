@@ -1,6 +1,6 @@
 // The shared transport: flags, inline payloads and staging in memory that all members map.
 //
-// Operation number s of a group uses lane s mod lanes(); each lane has its own cells:
+// Operation number s of a group uses slot s mod slots(); each slot has its own cells:
 //
 //   line (from, to)          what one rank writes for another one:
 //     put cells              the j-th put; j mod depth() picks the cell
@@ -12,16 +12,16 @@
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   opened (rank)            one bit for each rank: it can load from that one's arena (memory/arena.h)
 //   staging (rank)           payloads that are too long for a cell; of these there are fewer
-//                            areas than lanes, and operation s uses area s mod areas(), or,
+//                            areas than slots, and operation s uses area s mod areas(), or,
 //                            where it stages more than an area holds, all of them
 //
 // Each rank owns a part of the segment, on pages of its own, which it reserves itself: the lines of which it is
 // the reader, and its offers, register and staging.  What grows with the square of the ranks, the lines, is one
-// cache line for each lane where ranks are many.  A segment for one plan alone has lines for those pairs that exchange
+// cache line for each slot where ranks are many.  A segment for one plan alone has lines for those pairs that exchange
 // puts in it: each rank writes into its part whose its lines are (line_owner), and the others look there.
 //
 // A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
-// carry the operation's number.  A lane is used again when every member is known to have read
+// carry the operation's number.  A slot is used again when every member is known to have read
 // all that it wanted from the lane's operation before; `done` (one line per member) says so.
 #pragma once
 
@@ -47,7 +47,7 @@ enum class Place : std::uint64_t {
     part,     // staged, and there is more of it in the next message
 };
 
-// How long a payload in the cell itself may be is the group's (SharedLanes::payload_bytes).
+// How long a payload in the cell itself may be is the group's (SharedSlots::payload_bytes).
 struct alignas(16) Cell {
     std::uint64_t flag;
     // Offer: minus the offset of the message's first byte in its buffer, so that a reader adds the
@@ -62,7 +62,7 @@ static_assert(sizeof(Cell) == 16);
 inline std::uint64_t load(const std::uint64_t& word) {
     return std::atomic_ref(const_cast<std::uint64_t&>(word)).load(std::memory_order_acquire);
 }
-inline void turn_over(std::uint64_t& word, std::uint64_t bit) {
+inline void toggle(std::uint64_t& word, std::uint64_t bit) {
     std::atomic_ref(word).fetch_xor(bit, std::memory_order_release);
 }
 inline void store(std::uint64_t& word, std::uint64_t value) {
@@ -91,14 +91,14 @@ inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { r
 inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_t{1} << where_bits) - 1); }
 inline std::size_t bytes_of(std::uint64_t word) { return word >> where_bits; }
 
-// A flag names the operation, the message in it, and where the payload is.  The message's name is
+// A flag names the operation, the message in it, and where the payload is.  The message's tag is
 // the last bits of its number and, over them, bits of what its operation is (execute/called.h):
 // a cell's message is never looked for before the one that the cell had before was taken, so that
 // those two must differ and no others.
-constexpr int name_bits = 18;
-inline std::uint32_t message_name(std::uint32_t number, std::uint64_t called) {
-    constexpr std::uint32_t last = (1u << name_bits) - 1;
-    return (number & last) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - name_bits));
+constexpr int tag_bits = 18;
+inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
+    constexpr std::uint32_t last = (1u << tag_bits) - 1;
+    return (number & last) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - tag_bits));
 }
 // What a channel counts: the messages that were taken in this operation and, of the lane's
 // operations before, in others.
@@ -107,11 +107,11 @@ inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messag
 // Lent: it would be staged, but its owner has it in its arena, from where it is read.  `where` is the address there;
 // put: the distance from the arena's start, with the length.
 enum class Lent : std::uint64_t { no, yes };
-inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t name, Place place, Lent lent = Lent::no) {
-    return ((sequence + 1) << name_bits | name) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);
+inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no) {
+    return ((sequence + 1) << tag_bits | tag) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);
 }
-inline bool flag_names(std::uint64_t flag, std::uint64_t sequence, std::uint32_t name) {
-    return flag >> 3 == ((sequence + 1) << name_bits | name);
+inline bool flag_has_tag(std::uint64_t flag, std::uint64_t sequence, std::uint32_t tag) {
+    return flag >> 3 == ((sequence + 1) << tag_bits | tag);
 }
 inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3); }
 inline bool is_lent(std::uint64_t flag) { return (flag & 4) != 0; }
@@ -119,25 +119,25 @@ inline bool is_lent(std::uint64_t flag) { return (flag & 4) != 0; }
 inline bool is_read_at_owner(std::uint64_t flag) { return (flag & 6) != 0; }
 
 // The layout of a group's segment; all distances are in bytes.
-class SharedLanes {
+class SharedSlots {
 public:
     static constexpr int offers_per_operation = 8;
 
-    // How many operations may be under way: `one` after the other, but for the pieces of a long
+    // How many operations may be in flight: `one` after the other, but for the pieces of a long
     // message (a persistent operation's own segment), or `many`.
-    enum class Room { many, one };
+    enum class Capacity { many, one };
     // What operations use of a rank's part, at most: all there can be, or what a plan does (extent_of).
     struct Extent {
         int peers = std::numeric_limits<int>::max();  // of whom it has lines
         int offers = offers_per_operation;
         bool holds(const Extent& other) const { return peers >= other.peers && offers >= other.offers; }
     };
-    SharedLanes(std::byte* base, int size, Room = Room::many);
-    SharedLanes(std::byte* base, int size, Room, Extent);
+    SharedSlots(std::byte* base, int size, Capacity = Capacity::many);
+    SharedSlots(std::byte* base, int size, Capacity, Extent);
     std::size_t bytes() const { return size_ * part_bytes_; }
-    static std::size_t bytes(int size, Room room = Room::many) { return SharedLanes(nullptr, size, room).bytes(); }
+    static std::size_t bytes(int size, Capacity room = Capacity::many) { return SharedSlots(nullptr, size, room).bytes(); }
 
-    std::uint64_t lanes() const { return lanes_; }
+    std::uint64_t slots() const { return shared_slots_; }
     std::uint64_t areas() const { return areas_; }
     int depth() const { return depth_; }
     std::uint64_t posts() const { return posts_; }                // to one writer at one time
@@ -149,8 +149,8 @@ public:
     std::byte* base() const { return base_; }
     Extent extent() const { return {static_cast<int>(lines_), offers_per_rank_}; }
     // What a cell's distance is added to.
-    std::byte* lane(std::uint64_t sequence) const { return base_ + (sequence & (lanes_ - 1)) * lane_bytes_; }
-    std::size_t offer_cell(int rank, int k) const { return lane_of(rank) + offers_ + static_cast<std::size_t>(k) * offer_bytes_; }
+    std::byte* slot(std::uint64_t sequence) const { return base_ + (sequence & (shared_slots_ - 1)) * slot_bytes_; }
+    std::size_t offer_cell(int rank, int k) const { return slot_of_rank(rank) + offers_ + static_cast<std::size_t>(k) * offer_bytes_; }
     std::size_t put_cell(int from, int to, std::size_t j) const {
         return line(from, to) + j % static_cast<std::size_t>(depth_) * cell_bytes_;
     }
@@ -159,7 +159,7 @@ public:
 
     // The word of a rank's register that has the bit of rank `of`.
     std::size_t register_word(int rank, int of) const {
-        return lane_of(rank) + registers_ + static_cast<std::size_t>(of) / 64 * sizeof(std::uint64_t);
+        return slot_of_rank(rank) + registers_ + static_cast<std::size_t>(of) / 64 * sizeof(std::uint64_t);
     }
     std::size_t register_words() const { return register_bytes_ / sizeof(std::uint64_t); }
 
@@ -171,7 +171,7 @@ public:
         std::uint64_t done;  // operations in which it has read all that it wanted
         std::uint64_t pid;
         std::uint64_t core;  // on which it last waited for long, and one (Waiter::share_cores)
-        std::uint64_t out_of_step;  // it has found that they call different things, and goes no further
+        std::uint64_t mismatched;  // it has found that they call different things, and goes no further
         std::uint64_t pid_namespace;  // in which `pid` means it; written before `pid`
         // In a cache line that nobody writes to any more: from when it first lends something, `pid` written last.
         alignas(64) ArenaName arena;
@@ -183,18 +183,18 @@ public:
         return reinterpret_cast<std::uint64_t*>(part(rank) + opened_)[static_cast<std::size_t>(of) / 64];
     }
 
-    // What a rank calls when `taken` operations are behind it; of each lane the last one.
+    // What a rank calls when `taken` operations are behind it; of each slot the last one.
     struct Called {
         std::uint64_t taken;  // and one: none yet
         std::uint64_t what;
     };
     Called& called(int rank, std::uint64_t taken) const {
-        return reinterpret_cast<Called*>(part(rank) + sizeof(Member))[taken & (lanes_ - 1)];
+        return reinterpret_cast<Called*>(part(rank) + sizeof(Member))[taken & (shared_slots_ - 1)];
     }
 
     // Where ranks have lines for some peers alone: whose line k of this rank is, and one; 0: nobody's.
     std::uint32_t& line_owner(int rank, std::size_t k) const {
-        return reinterpret_cast<std::uint32_t*>(part(rank) + sizeof(Member) + lanes_ * sizeof(Called))[k];
+        return reinterpret_cast<std::uint32_t*>(part(rank) + sizeof(Member) + shared_slots_ * sizeof(Called))[k];
     }
     bool has_all_lines() const { return lines_ == size_; }
     // Of which peers' lines a rank knows: those in its own part, and its own in theirs.
@@ -210,25 +210,25 @@ private:
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
     // Lane 0 of this rank.
-    std::size_t lane_of(int rank) const {
+    std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
-        return r * part_bytes_ + first_lane_ + r % skews_ * skew;
+        return r * part_bytes_ + first_slot_ + r % skews_ * skew;
     }
     std::size_t line(int from, int to) const {
         std::size_t k = static_cast<std::size_t>(from);
         if (!here_.empty()) k = to == rank_ ? here_[static_cast<std::size_t>(from)] : there_[static_cast<std::size_t>(to)];
-        return lane_of(to) + k * line_bytes_;
+        return slot_of_rank(to) + k * line_bytes_;
     }
 
     std::byte* base_;
     std::size_t size_, lines_;
-    std::uint64_t lanes_, areas_, posts_;
+    std::uint64_t shared_slots_, areas_, posts_;
     int depth_, offers_per_rank_;
     std::size_t skews_;
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
-    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, lane_bytes_, opened_, first_lane_, first_area_,
+    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_slot_, first_area_,
         part_bytes_;
 };
 

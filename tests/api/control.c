@@ -66,7 +66,7 @@ static void many_choices(void) {
 static void algorithms(void) {
     const char *chosen[] = {"allreduce:recursive-doubling", "allreduce:tree(degree=2),bcast:binomial", "allreduce:native", ""};
     for (int turn = 0; turn < 12; ++turn) {
-        // Requests that are under way keep what they were started with.
+        // Requests that are in flight keep what they were started with.
         int one = rank, all = -1;
         MPI_Request request;
         REQUIRE(fanlight_iallreduce(&one, &all, 1, MPI_INT, MPI_SUM, comm, &request) == MPI_SUCCESS);

@@ -26,16 +26,16 @@ struct Groups {
         : bytes((Group::segment_bytes(size) + 4095) / 4096 * 4096),
           segment(bytes + (how == How::mapped ? scratch * static_cast<std::size_t>(size) : 0)),
           layout(segment.base, size),
-          lanes(static_cast<std::size_t>(size), &layout) {
+          slots(static_cast<std::size_t>(size), &layout) {
         for (int r = 0; r < size; ++r)
             all.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, how == How::copied_once, Waiter::Hooks{}, how == How::oversubscribed ? 2 : 1, 1,
-                                                  SharedLanes::Room::many, std::span(segment.base + bytes, segment.size - bytes)));
+                                                  SharedSlots::Capacity::many, std::span(segment.base + bytes, segment.size - bytes)));
     }
     static constexpr std::size_t scratch = 1 << 16;
     std::size_t bytes;
     Aligned segment;
-    SharedLanes layout;
-    std::vector<const SharedLanes*> lanes;  // of each rank
+    SharedSlots layout;
+    std::vector<const SharedSlots*> slots;  // of each rank
     std::vector<std::unique_ptr<Group>> all;
 };
 
@@ -45,7 +45,7 @@ std::string text(const Algorithm& a, const Problem& p) {
 }
 
 // Of each part of the plans one piece, which stands for those that look like it.
-std::string proved(const Algorithm& algorithm, const Problem& whole, const std::vector<Plan>& plans, std::span<const SharedLanes* const> lanes,
+std::string proved(const Algorithm& algorithm, const Problem& whole, const std::vector<Plan>& plans, std::span<const SharedSlots* const> slots,
                    const Reach& reach = {}, bool lent = false) {
     std::size_t piece = 0;
     for (std::size_t part = 0; part < plans[0].parts.size(); ++part) {
@@ -55,7 +55,7 @@ std::string proved(const Algorithm& algorithm, const Problem& whole, const std::
                 return text(algorithm, whole) + ": ranks cut it otherwise";
             bound.push_back(plan.lengths && part > 0 ? &plan.lengths->blocks : &plan.parts[part].schedule);
         }
-        auto [schedules, faults] = unbound(bound, lanes, reach, lent);
+        auto [schedules, faults] = unbound(bound, slots, reach, lent);
         const bool cut = plans[0].parts.size() > 1 || plans[0].parts[0].repeat > 1;
         const bool lengths = plans[0].lengths != nullptr;
         const Problem p = lengths && part == 0 ? lengths_of(whole) : cut && !lengths ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
@@ -102,7 +102,7 @@ TEST_P(Bound, TheCatalogue) {
         for (const Problem& problem : problems(algorithm, size, elements)) {
             const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
             if (plans.empty()) continue;
-            ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes, {}, GetParam() == How::lent), "");
+            ASSERT_EQ(proved(algorithm, problem, plans, groups.slots, {}, GetParam() == How::lent), "");
             ++number_;
         }
     });
@@ -130,7 +130,7 @@ TEST_P(Bound, ManyLevels) {
                     }
                     const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
                     ASSERT_FALSE(plans.empty());
-                    ASSERT_EQ(proved(algorithm, problem, plans, groups.lanes, {}, GetParam() == How::lent), "");
+                    ASSERT_EQ(proved(algorithm, problem, plans, groups.slots, {}, GetParam() == How::lent), "");
                 }
             }
     });
@@ -168,14 +168,14 @@ TEST(BoundGathers, LoadAllBeforeTheyTestAny) {
 // Many levels take many offers: what has no room for them is refused.
 TEST(BoundOffers, AreRefusedByAllWhereThereAreTooMany) {
     const Groups groups(128, How::staged);
-    const Algorithm& lanes = *find_algorithm(Operation::allreduce, "multi-lane");
+    const Algorithm& slots = *find_algorithm(Operation::allreduce, "multi-lane");
     for (const bool deep : {false, true}) {
-        Problem problem = problems(lanes, 128, {3})[0];
+        Problem problem = problems(slots, 128, {3})[0];
         problem.topology = Topology::from(deep ? "2x2x2x2x2x2x2" : "2x8x8", 128);
         std::size_t refused = 0;
         for (problem.rank = 0; problem.rank < 128; problem.rank += 21) {
             try {
-                groups.all[static_cast<std::size_t>(problem.rank)]->plan(lanes, problem);
+                groups.all[static_cast<std::size_t>(problem.rank)]->plan(slots, problem);
             } catch (const std::invalid_argument& e) {
                 EXPECT_NE(std::string(e.what()).find("there is room for 8"), std::string::npos) << e.what();
                 ++refused;
@@ -198,11 +198,11 @@ TEST_P(Bound, OtherLengths) {
                 for (after.rank = 0; after.rank < static_cast<int>(plans.size()); ++after.rank) {
                     Plan& plan = plans[static_cast<std::size_t>(after.rank)];
                     const Group& group = *groups.all[static_cast<std::size_t>(after.rank)];
-                    if (group.relength(problem_at(after, after.rank), plan)) ++rebound;
+                    if (group.rebind_counts(problem_at(after, after.rank), plan)) ++rebound;
                     else plan = plan_of(group, algorithm, after);
                     hear_lengths(group, plan, after);
                 }
-                const std::string wrong = plans.empty() ? "" : proved(algorithm, after, plans, groups.lanes, {}, GetParam() == How::lent);
+                const std::string wrong = plans.empty() ? "" : proved(algorithm, after, plans, groups.slots, {}, GetParam() == How::lent);
                 ASSERT_EQ(wrong, "");
             }
     });
@@ -231,19 +231,19 @@ struct Nodes {
         for (int n = 0; n < domains.count(); ++n) {
             const int size = static_cast<int>(domains.members(n).size());
             const Aligned& segment = *segments.emplace_back(std::make_unique<Aligned>(Group::segment_bytes(size)));
-            layouts.push_back(std::make_unique<SharedLanes>(segment.base, size));
+            layouts.push_back(std::make_unique<SharedSlots>(segment.base, size));
         }
         for (int r = 0; r < domains.ranks(); ++r) {
             const auto node = static_cast<std::size_t>(domains.of(r));
-            lanes.push_back(layouts[node].get());
+            slots.push_back(layouts[node].get());
             all.push_back(std::make_unique<Group>(std::span(segments[node]->base, segments[node]->size), domains.local(r),
                                                   static_cast<int>(domains.members(domains.of(r)).size()), single_copy, Waiter::Hooks{}, 1, 1));
             all.back()->reach_by(std::make_shared<Nowhere>());
         }
     }
     std::vector<std::unique_ptr<Aligned>> segments;
-    std::vector<std::unique_ptr<SharedLanes>> layouts;
-    std::vector<const SharedLanes*> lanes;  // of each rank
+    std::vector<std::unique_ptr<SharedSlots>> layouts;
+    std::vector<const SharedSlots*> slots;  // of each rank
     std::vector<std::unique_ptr<Group>> all;
 };
 
@@ -273,7 +273,7 @@ void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer
             }
             ASSERT_TRUE(refused == 0 || plans.empty()) << text(algorithm, whole) << ": refused by some ranks alone";
             if (refused > 0) continue;
-            ASSERT_EQ(proved(algorithm, whole, plans, nodes.lanes, reach), "") << "on " << topology.text();
+            ASSERT_EQ(proved(algorithm, whole, plans, nodes.slots, reach), "") << "on " << topology.text();
             ++number;
         }
     }

@@ -1,4 +1,4 @@
-// Several operations of a group under way at once, advanced by each rank in an order of its own;
+// Several operations of a group in flight at once, advanced by each rank in an order of its own;
 // the ranks are threads.
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "algorithms/lengths.h"
 #include "catalogue.h"
-#include "execute/under_way.h"
+#include "execute/operations_in_flight.h"
 #include "on_threads.h"
 #include "post_office.h"
 #include "schedule/all_ranks.h"
@@ -39,7 +39,7 @@ std::string check(const Operands& u) {
            std::to_string(u.problem.size) + " has a wrong result";
 }
 
-// All ranks start the same operations in the same order; how many are under way at once, and
+// All ranks start the same operations in the same order; how many are in flight at once, and
 // when a rank looks at them, is different on each.
 // `plan(algorithm, problem)` throws std::invalid_argument where all ranks cannot.
 template <class Planner>
@@ -191,22 +191,22 @@ TEST(Concurrent, AnotherThreadGivesARanksPart) {
         p.bytes = p.element = 8;
         const Plan plan = g.plan(allreduce, p);
         const Combiner sum = sum_combiner();
-        fanlight::UnderWay under_way;
-        if (!under_way.has_helper()) return std::string("no thread");
+        fanlight::OperationsInFlight in_flight;
+        if (!in_flight.has_helper()) return std::string("no thread");
         for (std::uint64_t call = 0; call < 3; ++call) {
             if (call == 2) std::this_thread::sleep_for(std::chrono::milliseconds(250));
             std::uint64_t in = call + static_cast<std::uint64_t>(g.rank()), out = 0;
             fanlight::Run run;
-            under_way.start(g, run, plan, &in, &out, &sum);
+            in_flight.start(g, run, plan, &in, &out, &sum);
             if (g.rank() == 1)
                 while (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            while (under_way.poll() != &run) std::this_thread::yield();
+            while (in_flight.poll() != &run) std::this_thread::yield();
             if (g.rank() == 3) ended = true;
             if (out != 4 * call + 6) return std::string("wrong");
             std::uint64_t none = 0;  // all are through before the next one
             fanlight::Run last;
-            under_way.start(g, last, plan, &none, &out, &sum);
-            while (under_way.poll() != &last) std::this_thread::yield();
+            in_flight.start(g, last, plan, &none, &out, &sum);
+            while (in_flight.poll() != &last) std::this_thread::yield();
             if (g.rank() == 3) ended = false;
         }
         return std::string();

@@ -47,12 +47,12 @@ TEST(Needs, OfTheAlikeNoRankNeedsMoreThanTheNeediest) {
                     for (const bool single_copy : {false, true}) {
                         Problem p = problem(a, size, bytes, root);
                         if ((p.root != root) || !restriction(a, p).empty()) continue;
-                        const SharedLanes lanes(nullptr, size);
-                        const BindOptions options{.inlined = lanes.payload_bytes(), .single_copy = single_copy, .single_copy_from = 16 << 10};
+                        const SharedSlots slots(nullptr, size);
+                        const BindOptions options{.inlined = slots.payload_bytes(), .single_copy = single_copy, .single_copy_from = 16 << 10};
                         const auto needs = [&](int rank) {
                             p.rank = rank;
                             Schedule s = a.schedule(p);
-                            const Needs n = needs_of(s, rank, lanes, options);
+                            const Needs n = needs_of(s, rank, slots, options);
                             Builder::recycle(std::move(s));
                             return n;
                         };

@@ -32,7 +32,7 @@ std::string on_threads(int size, bool single_copy, Body body, std::size_t scratc
     std::vector<std::unique_ptr<Group>> groups;
     for (int r = 0; r < size; ++r)
         groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}, 0, 0,
-                                                 SharedLanes::Room::many, std::span(segment.base + bytes, segment.size - bytes)));
+                                                 SharedSlots::Capacity::many, std::span(segment.base + bytes, segment.size - bytes)));
     std::string wrong;
     std::mutex mutex;
     std::vector<std::thread> threads;

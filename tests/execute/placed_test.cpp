@@ -16,14 +16,14 @@
 namespace fanlight::testing {
 namespace {
 
-using Extent = SharedLanes::Extent;
+using Extent = SharedSlots::Extent;
 
 // What the members of such a group do together, being threads.
 class Members {
 public:
     Members(int size, bool single_copy) : size_(size), barrier_(size), extents_(static_cast<std::size_t>(size)) {
         for (int r = 0; r < size; ++r)
-            groups_.push_back(std::make_unique<Group>(std::span<std::byte>(), r, size, single_copy, Waiter::Hooks{}, 0, 0, SharedLanes::Room::one));
+            groups_.push_back(std::make_unique<Group>(std::span<std::byte>(), r, size, single_copy, Waiter::Hooks{}, 0, 0, SharedSlots::Capacity::one));
     }
     Group& group(int rank) { return *groups_[static_cast<std::size_t>(rank)]; }
     std::size_t times_placed() const { return segments_.size(); }
@@ -108,7 +108,7 @@ TEST(Placed, EveryAlgorithmIsRight) {
                 }
                 return wrong;
             }), "") << size << " ranks";
-            EXPECT_LE(members.times_placed(), static_cast<std::size_t>(size + SharedLanes::offers_per_operation));
+            EXPECT_LE(members.times_placed(), static_cast<std::size_t>(size + SharedSlots::offers_per_operation));
         }
 }
 
@@ -124,7 +124,7 @@ TEST(Placed, DifferentOperationsAreFound) {
         try {
             members.give_memory(g, plan);
             return std::string("no error");
-        } catch (const OutOfStep& e) {
+        } catch (const MismatchedCollectives& e) {
             return std::string(e.what()).find(" call") == std::string::npos ? std::string(e.what()) : std::string();
         }
     }), "");
@@ -148,7 +148,7 @@ TEST(Placed, WhatTheRulesChooseTakes) {
                 Extent extent{0, 0};
                 for (const int r : {0, 1, 2, size / 2, size - 1}) {
                     p.rank = r;
-                    const Group group(std::span<std::byte>(), r, size, true, Waiter::Hooks{}, size, size, SharedLanes::Room::one);
+                    const Group group(std::span<std::byte>(), r, size, true, Waiter::Hooks{}, size, size, SharedSlots::Capacity::one);
                     const Extent own = extent_of(group.plan(*choice.algorithm, p));
                     extent = {std::max(extent.peers, own.peers), std::max(extent.offers, own.offers)};
                 }
@@ -156,8 +156,8 @@ TEST(Placed, WhatTheRulesChooseTakes) {
                     EXPECT_TRUE(p.operation == Operation::alltoall || p.operation == Operation::gather) << to_string(p.operation);
                     continue;
                 }
-                const SharedLanes lanes(nullptr, size, SharedLanes::Room::one, extent);
-                const std::size_t beside = lanes.bytes() - static_cast<std::size_t>(size) * lanes.areas() * lanes.staging_bytes();
+                const SharedSlots slots(nullptr, size, SharedSlots::Capacity::one, extent);
+                const std::size_t beside = slots.bytes() - static_cast<std::size_t>(size) * slots.areas() * slots.staging_bytes();
                 if (beside > most)
                     std::printf("%d ranks, %s of %zu bytes (%s): %d peers, %d offers, %zu KiB\n", size, std::string(to_string(p.operation)).c_str(), bytes,
                                 std::string(choice.algorithm->name).c_str(), extent.peers, extent.offers, beside >> 10);

@@ -66,19 +66,19 @@ int on_processes(int size, bool single_copy, const std::function<std::string(Gro
             {
                 Group group(mine.bytes(), r, size, single_copy, {});
                 // All have written who they are before the first operation.
-                SharedLanes lanes(mine.bytes().data(), size);
+                SharedSlots slots(mine.bytes().data(), size);
                 for (int other = 0; other < size; ++other)
-                    while (load(lanes.member(other).pid) == 0) usleep(100);
+                    while (load(slots.member(other).pid) == 0) usleep(100);
                 const std::string wrong = body(group);
                 if (!wrong.empty()) {
                     std::fprintf(stderr, "%s\n", wrong.c_str());
                     status = 1;
                 }
                 // A process that ends counts as dead: wait until nobody waits for it.
-                lanes.member(r).pid = 1;
-                store(lanes.member(r).pid, 1);
+                slots.member(r).pid = 1;
+                store(slots.member(r).pid, 1);
                 for (int other = 0; other < size; ++other)
-                    while (load(lanes.member(other).pid) != 1) usleep(100);
+                    while (load(slots.member(other).pid) != 1) usleep(100);
             }
             _exit(status);
         }

@@ -23,11 +23,11 @@ class Catalogue : public ::testing::TestWithParam<const Algorithm*> {};
 #ifdef __SANITIZE_THREAD__
 const std::vector<int> sizes{2, 3}, mapped_sizes{2, 3};
 const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
-constexpr int mixed_calls = 100, relengthed_calls = 10;
+constexpr int mixed_calls = 100, rebound_calls = 10;
 #else
 const std::vector<int> sizes{1, 2, 3, 5, 8}, mapped_sizes{2, 3, 5};
 const std::vector<std::size_t> lengths{0, 1, 5, 14, 15, 300, 2049, 9001};
-constexpr int mixed_calls = 600, relengthed_calls = 40;
+constexpr int mixed_calls = 600, rebound_calls = 40;
 #endif
 
 std::string run_all(const Algorithm& a, int size, bool single_copy, bool lent = false) {
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(All, Catalogue, ::testing::ValuesIn(all_algorithms()), 
 
 #ifndef __SANITIZE_THREAD__
 // More ranks than one word of a register has bits, of which two share one then (1 and 65), and than there
-// are lanes and cells for with fewer.
+// are slots and cells for with fewer.
 void many_ranks(std::initializer_list<std::pair<int, bool>> groups) {
     for (const auto& [size, single_copy] : groups) {
         auto all = problems_of_all(size, {15});
@@ -132,7 +132,7 @@ std::vector<const Algorithm*> of_equal_lengths() {
 
 INSTANTIATE_TEST_SUITE_P(All, MappedCatalogue, ::testing::ValuesIn(of_equal_lengths()), name_of);
 
-// Different operations after each other share lanes, cells and staging.
+// Different operations after each other share slots, cells and staging.
 TEST(Sequence, OperationsMixed) {
     for (const auto& [size, single_copy] : {std::pair{2, true}, {3, false}, {3, true}, {5, false}, {5, true}}) {
         const auto all = problems_of_all(size, {1, 15, 2049, 5001});
@@ -164,7 +164,7 @@ TEST(Lengths, TravelFirst) {
                     p.size = size;
                     p.topology = Topology::from(levels, size);
                     Plan plan;
-                    for (int call = 0; call < relengthed_calls; ++call) {
+                    for (int call = 0; call < rebound_calls; ++call) {
                         if (call % 3 == 0) p.root = static_cast<int>(next(static_cast<std::size_t>(size)));
                         p.blocks.clear();
                         constexpr std::size_t those[] = {0, 8, 113, 4096, 4097, 70000};
@@ -175,7 +175,7 @@ TEST(Lengths, TravelFirst) {
                         Problem own = p;
                         for (int r = 0; r < size && p.rank != p.root; ++r)
                             own.blocks[static_cast<std::size_t>(r)] = {0, r == p.rank ? p.block(r).bytes : 0};
-                        if (call % 3 == 0 || !g.relength(own, plan)) g.plan(*find_algorithm(operation, "by-levels"), own, plan);
+                        if (call % 3 == 0 || !g.rebind_counts(own, plan)) g.plan(*find_algorithm(operation, "by-levels"), own, plan);
                         g.run(plan, in.data(), out.data(), nullptr);
                         if (out != expected) return "rank " + std::to_string(p.rank) + ", call " + std::to_string(call);
                     }
@@ -185,7 +185,7 @@ TEST(Lengths, TravelFirst) {
 }
 
 // A plan takes blocks of other lengths, up to what it says, and does what a new one would.
-TEST(Relength, AnyLengths) {
+TEST(RebindCounts, AnyLengths) {
     for (const char* name : {"allgatherv:all-read-all", "gatherv:all-write-root", "scatterv:root-writes-all", "alltoallv:all-write-all"})
         for (const auto& [size, single_copy] : {std::pair{2, false}, {3, false}, {3, true}, {5, false}}) {
             const std::string text(name);
@@ -212,17 +212,17 @@ TEST(Relength, AnyLengths) {
                 with_lengths(0);
                 p.rank = g.rank();
                 plan = plan_of(g, a, p);
-                if (plan.relengths_to == 0) return std::string("no plan for other lengths");
-                for (int call = 0; call < relengthed_calls; ++call) {
-                    with_lengths(call == 3 ? plan.relengths_to : 3000);
-                    if (!g.relength(problem_at(p, g.rank()), plan)) return std::string("it takes no others");
+                if (plan.rebinds_counts_to == 0) return std::string("no plan for other lengths");
+                for (int call = 0; call < rebound_calls; ++call) {
+                    with_lengths(call == 3 ? plan.rebinds_counts_to : 3000);
+                    if (!g.rebind_counts(problem_at(p, g.rank()), plan)) return std::string("it takes no others");
                     auto [in, out, expected] = data_of(p, call);
                     g.run(plan, in.data(), out.data(), nullptr);
                     if (out != expected) return "wrong result in call " + std::to_string(call);
                 }
-                with_lengths(plan.relengths_to);
-                for (Block& b : p.blocks) b.bytes = plan.relengths_to + 1;
-                if (g.relength(problem_at(p, g.rank()), plan)) return std::string("it takes one that is too long");
+                with_lengths(plan.rebinds_counts_to);
+                for (Block& b : p.blocks) b.bytes = plan.rebinds_counts_to + 1;
+                if (g.rebind_counts(problem_at(p, g.rank()), plan)) return std::string("it takes one that is too long");
                 return std::string();
             }), "") << name << ", " << size << " ranks";
         }
@@ -301,7 +301,7 @@ TEST(Neighborhoods, ManyEdgesBetweenTwoRanks) {
 }
 
 // Ranks that call one operation with different lengths all get an error, and so from then on.
-TEST(OutOfStep, IsFoundByAll) {
+TEST(MismatchedCollectives, IsFoundByAll) {
     for (const auto& [operation, algorithm] : {std::pair{Operation::allreduce, "recursive-doubling"}, {Operation::allgather, "all-read-all"}})
         EXPECT_EQ(on_threads(3, false, [&](Group& g) {
             Problem p;
@@ -319,14 +319,14 @@ TEST(OutOfStep, IsFoundByAll) {
                 try {
                     g.run(*plan, in.data(), out.data(), &first);
                     return std::string("no error");
-                } catch (const OutOfStep&) {
+                } catch (const MismatchedCollectives&) {
                 }
             }
             return std::string();
         }), "") << algorithm;
 }
 
-TEST(OutOfStep, ReduceScattersOfOtherLengthsDiffer) {
+TEST(MismatchedCollectives, ReduceScattersOfOtherLengthsDiffer) {
     Problem p;
     p.operation = Operation::reduce_scatter;
     p.size = 2;
@@ -337,7 +337,7 @@ TEST(OutOfStep, ReduceScattersOfOtherLengthsDiffer) {
 }
 
 // Where one length ends a piece of the other is longer.
-TEST(OutOfStep, IsFoundByTheReaderOfPieces) {
+TEST(MismatchedCollectives, IsFoundByTheReaderOfPieces) {
     constexpr std::size_t piece = 32768;
     for (const auto& [sent, expected] : {std::pair{2 * piece, 3 * piece}, {3 * piece, 2 * piece}, {5 * piece, 4 * piece}})
         EXPECT_EQ(on_threads(2, false, [&](Group& g) {
@@ -351,7 +351,7 @@ TEST(OutOfStep, IsFoundByTheReaderOfPieces) {
             try {
                 g.run(g.plan(algorithm, p), in.data(), out.data(), nullptr);
                 if (g.rank() == 0) return std::string("no error");  // the writer may have nothing to wait for
-            } catch (const OutOfStep&) {
+            } catch (const MismatchedCollectives&) {
             }
             return std::string();
         }), "") << sent << " sent, " << expected << " expected";

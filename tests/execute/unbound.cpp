@@ -31,8 +31,8 @@ bool reads(const BoundStep& s) {
 
 class Translation {
 public:
-    Translation(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach, bool lent)
-        : lanes_(lanes), reach_(reach), lent_(lent), offers_(bound.size()) {
+    Translation(std::span<const BoundSchedule* const> bound, std::span<const SharedSlots* const> slots, const Reach& reach, bool lent)
+        : shared_slots_(slots), reach_(reach), lent_(lent), offers_(bound.size()) {
         result_.schedules.resize(bound.size());
         for (const BoundSchedule* b : bound) bound_.push_back(with_names(*b, static_cast<int>(bound_.size())));
     }
@@ -52,8 +52,8 @@ public:
 private:
     int size() const { return static_cast<int>(bound_.size()); }
     const BoundSchedule& of(int rank) const { return bound_[static_cast<std::size_t>(rank)]; }
-    const SharedLanes& lanes(int rank) const { return *lanes_[static_cast<std::size_t>(rank)]; }
-    std::size_t depth(int rank) const { return static_cast<std::size_t>(lanes(rank).depth()); }
+    const SharedSlots& slots(int rank) const { return *shared_slots_[static_cast<std::size_t>(rank)]; }
+    std::size_t depth(int rank) const { return static_cast<std::size_t>(slots(rank).depth()); }
     static bool is_far(const BoundStep& s) { return s.kind >= BoundKind::begin; }
     // A put whose source is read until it has settled, its arrive, or its settle.
     bool is_long(const BoundStep& s) const { return s.place == Place::direct || (lent_ && s.lendable); }
@@ -242,10 +242,10 @@ private:
             const BoundStep &p = *puts[i], &a = *arrives[i];
             const bool bit = p.kind == BoundKind::set_bit;
             const auto expected = bit ? static_cast<std::size_t>(reach_.local(writer)) : number++;
-            if (p.cell != a.cell || p.message != expected || a.message != expected || p.name != a.name || (!bit && p.place != a.place))
+            if (p.cell != a.cell || p.message != expected || a.message != expected || p.tag != a.tag || (!bit && p.place != a.place))
                 fault(reader, "awaits message " + std::to_string(i) + " of rank " + std::to_string(writer) + " where that does not put it");
             if (p.lendable && !a.lendable) fault(reader, "does not expect that message " + std::to_string(i) + " of rank " + std::to_string(writer) + " is lent");
-            if (!bit && p.cell != lanes(writer).put_cell(reach_.local(writer), reach_.local(reader), p.message)) fault(writer, "puts into another's cell");
+            if (!bit && p.cell != slots(writer).put_cell(reach_.local(writer), reach_.local(reader), p.message)) fault(writer, "puts into another's cell");
         }
     }
 
@@ -266,7 +266,7 @@ private:
                 own += r == owner;
             }
         if (own > 0 && !of(owner).stages) fault(owner, "stages and does not say so");
-        const std::size_t room = lanes(owner).staging_bytes() * (of(owner).wide ? lanes(owner).areas() : 1);
+        const std::size_t room = slots(owner).staging_bytes() * (of(owner).uses_all_areas ? slots(owner).areas() : 1);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Staged& a = all[i];
             if (a.end > room) fault(owner, "stages behind the end of its area");
@@ -278,7 +278,7 @@ private:
                 if (!later) fault(owner, "stages two messages in one place");
             }
         }
-        if (of(owner).wide != of(0).wide) fault(owner, "takes another number of staging areas than rank 0");
+        if (of(owner).uses_all_areas != of(0).uses_all_areas) fault(owner, "takes another number of staging areas than rank 0");
     }
 
     // Its source is read until it has settled, its target may be written as soon as it is posted.
@@ -330,15 +330,15 @@ private:
             waits |= s.kind == BoundKind::get || s.kind == BoundKind::arrive || s.kind == BoundKind::await_bit || s.kind == BoundKind::settle ||
                      (s.kind == BoundKind::put && (s.acknowledged || s.place == Place::direct));
             late |= waits && tells;
-            if (!lent_ && tells && static_cast<std::size_t>(&s - bound.steps.data()) >= bound.told) fault(r, "tells others something after it has told all");
+            if (!lent_ && tells && static_cast<std::size_t>(&s - bound.steps.data()) >= bound.sends_end) fault(r, "tells others something after it has told all");
         }
         if (direct && !bound.has_direct_offers) fault(r, "offers its own memory and does not say so");
-        // Of a plan that may lend nobody asks (Plan::tells_first).
-        if (!lent_ && late && bound.tells_first) fault(r, "waits before it has told all");
+        // Of a plan that may lend nobody asks (Plan::sends_complete_first).
+        if (!lent_ && late && bound.sends_complete_first) fault(r, "waits before it has told all");
     }
 
     std::vector<BoundSchedule> bound_;
-    const std::span<const SharedLanes* const> lanes_;
+    const std::span<const SharedSlots* const> shared_slots_;
     const Reach& reach_;
     const bool lent_;
     std::map<std::tuple<int, int, std::size_t>, Address> sent_from_;  // owner, reader, message
@@ -349,8 +349,8 @@ private:
 
 }  // namespace
 
-Unbound unbound(std::span<const BoundSchedule* const> bound, std::span<const SharedLanes* const> lanes, const Reach& reach, bool lent) {
-    return Translation(bound, lanes, reach, lent).run();
+Unbound unbound(std::span<const BoundSchedule* const> bound, std::span<const SharedSlots* const> slots, const Reach& reach, bool lent) {
+    return Translation(bound, slots, reach, lent).run();
 }
 
 }  // namespace fanlight::testing

@@ -21,7 +21,7 @@ struct Unbound {
     std::vector<std::string> faults;
 };
 
-// Those of all ranks, for one piece; `lanes` of each rank's group.  `lent`: whatever may be is lent, or nothing is.
-Unbound unbound(std::span<const BoundSchedule* const>, std::span<const SharedLanes* const> lanes, const Reach& = {}, bool lent = false);
+// Those of all ranks, for one piece; `slots` of each rank's group.  `lent`: whatever may be is lent, or nothing is.
+Unbound unbound(std::span<const BoundSchedule* const>, std::span<const SharedSlots* const> slots, const Reach& = {}, bool lent = false);
 
 }  // namespace fanlight::testing

@@ -592,7 +592,7 @@ public:
     Call& operator=(const Call&) = delete;
     ~Call() { release(); }
 
-    // Handles may go while a request is under way.
+    // Handles may go while a request is in flight.
     void release() {
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
         release_handles();
@@ -895,7 +895,7 @@ void complete(std::vector<MPI_Request> requests, Random& own, bool persistent) {
     }
 }
 
-// Messages around a ring while collectives are under way.
+// Messages around a ring while collectives are in flight.
 class Messages {
 public:
     Messages(const Comm& comm, std::uint64_t seed, Random& own) : sent_(mix(seed, 1) % 3 ? 8 : 100000) {
@@ -973,7 +973,7 @@ private:
         }
     }
 
-    // Several under way, with blocking calls and messages in between.
+    // Several in flight, with blocking calls and messages in between.
     void requests(Random& r, Random& own) {
         std::vector<std::unique_ptr<Call>> all;
         std::vector<MPI_Request> requests;

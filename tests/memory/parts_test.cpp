@@ -21,7 +21,7 @@
 namespace fanlight {
 namespace {
 
-using Room = SharedLanes::Room;
+using Capacity = SharedSlots::Capacity;
 constexpr std::size_t page = 4096;
 
 struct Range {
@@ -30,27 +30,27 @@ struct Range {
 };
 
 // Everything that a group has, in the lane and the area of each operation.
-std::vector<Range> all_of(const SharedLanes& lanes, int size) {
+std::vector<Range> all_of(const SharedSlots& slots, int size) {
     std::vector<Range> all;
     const auto put = [&](const void* at, std::size_t bytes, int owner) {
-        const auto begin = static_cast<std::size_t>(static_cast<const std::byte*>(at) - lanes.base());
+        const auto begin = static_cast<std::size_t>(static_cast<const std::byte*>(at) - slots.base());
         all.push_back({begin, begin + bytes, owner});
     };
     for (int r = 0; r < size; ++r) {
-        put(&lanes.member(r), sizeof(SharedLanes::Member), r);
-        for (int of = 0; of < size; of += 64) put(&lanes.opened(r, of), sizeof(std::uint64_t), r);
-        for (std::uint64_t i = 0; i < lanes.lanes(); ++i) put(&lanes.called(r, i), sizeof(SharedLanes::Called), r);
-        for (std::uint64_t i = 0; i < lanes.areas(); ++i) put(lanes.staging(i, r), lanes.staging_bytes(), r);
-        for (std::uint64_t i = 0; i < lanes.lanes(); ++i) {
-            const std::byte* const lane = lanes.lane(i);
-            for (int k = 0; k < SharedLanes::offers_per_operation; ++k)
-                put(lane + lanes.offer_cell(r, k), sizeof(Cell) + lanes.payload_bytes(), r);
-            for (int of = 0; of < size; of += 64) put(lane + lanes.register_word(r, of), sizeof(std::uint64_t), r);
+        put(&slots.member(r), sizeof(SharedSlots::Member), r);
+        for (int of = 0; of < size; of += 64) put(&slots.opened(r, of), sizeof(std::uint64_t), r);
+        for (std::uint64_t i = 0; i < slots.slots(); ++i) put(&slots.called(r, i), sizeof(SharedSlots::Called), r);
+        for (std::uint64_t i = 0; i < slots.areas(); ++i) put(slots.staging(i, r), slots.staging_bytes(), r);
+        for (std::uint64_t i = 0; i < slots.slots(); ++i) {
+            const std::byte* const slot = slots.slot(i);
+            for (int k = 0; k < SharedSlots::offers_per_operation; ++k)
+                put(slot + slots.offer_cell(r, k), sizeof(Cell) + slots.payload_bytes(), r);
+            for (int of = 0; of < size; of += 64) put(slot + slots.register_word(r, of), sizeof(std::uint64_t), r);
             for (int from = 0; from < size; ++from) {
-                for (int j = 0; j < lanes.depth(); ++j)
-                    put(lane + lanes.put_cell(from, r, static_cast<std::size_t>(j)), sizeof(Cell) + lanes.payload_bytes(), r);
+                for (int j = 0; j < slots.depth(); ++j)
+                    put(slot + slots.put_cell(from, r, static_cast<std::size_t>(j)), sizeof(Cell) + slots.payload_bytes(), r);
                 // What the writer of puts polls is its own.
-                put(lane + lanes.channel(from, r), sizeof(std::uint64_t) + lanes.posts() * sizeof(Channel::Post), r);
+                put(slot + slots.channel(from, r), sizeof(std::uint64_t) + slots.posts() * sizeof(Channel::Post), r);
             }
         }
     }
@@ -58,15 +58,15 @@ std::vector<Range> all_of(const SharedLanes& lanes, int size) {
 }
 
 TEST(Parts, NothingLiesInTwoPlacesOrInAnothersPart) {
-    for (const Room room : {Room::many, Room::one})
+    for (const Capacity capacity : {Capacity::many, Capacity::one})
         for (const int size : {1, 2, 3, 16, 17, 33, 65, 129, 260}) {
             std::byte* const base = reinterpret_cast<std::byte*>(page);  // of nothing
-            const SharedLanes lanes(base, size, room);
-            ASSERT_EQ(lanes.part_bytes() % page, 0u);
-            std::vector<Range> all = all_of(lanes, size);
+            const SharedSlots slots(base, size, capacity);
+            ASSERT_EQ(slots.part_bytes() % page, 0u);
+            std::vector<Range> all = all_of(slots, size);
             for (const Range& r : all) {
-                const std::size_t part = static_cast<std::size_t>(r.owner) * lanes.part_bytes();
-                ASSERT_TRUE(r.begin >= part && r.end <= part + lanes.part_bytes()) << size << " ranks, rank " << r.owner;
+                const std::size_t part = static_cast<std::size_t>(r.owner) * slots.part_bytes();
+                ASSERT_TRUE(r.begin >= part && r.end <= part + slots.part_bytes()) << size << " ranks, rank " << r.owner;
             }
             std::ranges::sort(all, {}, &Range::begin);
             for (std::size_t i = 1; i < all.size(); ++i) ASSERT_LE(all[i - 1].end, all[i].begin) << size << " ranks";
@@ -77,13 +77,13 @@ TEST(Parts, NothingLiesInTwoPlacesOrInAnothersPart) {
 TEST(Parts, ALineHasOneWriter) {
     for (const int size : {2, 17, 33, 65, 129, 260}) {
         std::byte* const base = reinterpret_cast<std::byte*>(page);
-        const SharedLanes lanes(base, size);
+        const SharedSlots slots(base, size);
         const std::size_t line = 64;
         for (int from = 1; from < size; ++from) {
-            EXPECT_GE(lanes.put_cell(from, 0, 0) / line, lanes.channel(from - 1, 0) / line + 1);
-            EXPECT_EQ(lanes.put_cell(from, 0, 0) % line, 0u);
+            EXPECT_GE(slots.put_cell(from, 0, 0) / line, slots.channel(from - 1, 0) / line + 1);
+            EXPECT_EQ(slots.put_cell(from, 0, 0) % line, 0u);
         }
-        EXPECT_GT(lanes.offer_cell(0, 0) / line, lanes.channel(size - 1, 0) / line);
+        EXPECT_GT(slots.offer_cell(0, 0) / line, slots.channel(size - 1, 0) / line);
     }
 }
 
@@ -92,15 +92,15 @@ TEST(Parts, WhatACommunicatorTakes) {
     std::printf("%6s %20s %30s\n", "ranks", "communicator MiB", "persistent operation MiB");
     for (const int size : {2, 8, 32, 128, 512}) {
         // In powers of two, as most that is short; tests/execute/placed_test.cpp has what the rules choose.
-        const SharedLanes persistent(nullptr, size, Room::one, {.peers = std::bit_width(static_cast<unsigned>(size)) - 1, .offers = 1});
+        const SharedSlots persistent(nullptr, size, Capacity::one, {.peers = std::bit_width(static_cast<unsigned>(size)) - 1, .offers = 1});
         const std::size_t staging = static_cast<std::size_t>(size) * persistent.areas() * persistent.staging_bytes();
-        std::printf("%6d %20.1f %12.1f, %4.1f of it staging\n", size, mebibytes(SharedLanes::bytes(size)),
+        std::printf("%6d %20.1f %12.1f, %4.1f of it staging\n", size, mebibytes(SharedSlots::bytes(size)),
                     mebibytes(persistent.bytes()), mebibytes(staging));
         EXPECT_LE(mebibytes(persistent.bytes() - staging), 1) << size;
     }
-    EXPECT_LE(mebibytes(SharedLanes::bytes(32)), 16);
-    EXPECT_LE(mebibytes(SharedLanes::bytes(128)), 12);
-    EXPECT_LE(mebibytes(SharedLanes::bytes(512)), 48);
+    EXPECT_LE(mebibytes(SharedSlots::bytes(32)), 16);
+    EXPECT_LE(mebibytes(SharedSlots::bytes(128)), 12);
+    EXPECT_LE(mebibytes(SharedSlots::bytes(512)), 48);
 }
 
 // Runs it in a child, one after the other.
@@ -125,12 +125,12 @@ std::size_t taken(const Segment& s) {
 
 TEST(Parts, EachRankReservesItsOwnWhereItRuns) {
     constexpr int size = 3;
-    const SharedLanes lanes(nullptr, size);
-    const std::size_t part = lanes.part_bytes();
+    const SharedSlots slots(nullptr, size);
+    const std::size_t part = slots.part_bytes();
     const Cpus cpus = own_cpus();
     for (const auto place : {Segment::Place::anywhere, Segment::Place::dev_shm}) {
         std::error_code error;
-        Segment s = Segment::create(SharedLanes::bytes(size), error, Segment::Pages::parts, place);
+        Segment s = Segment::create(SharedSlots::bytes(size), error, Segment::Pages::parts, place);
         ASSERT_TRUE(s) << error.message();
         std::size_t expected = page;  // the segment's own first one
         EXPECT_EQ(taken(s), expected);

@@ -204,7 +204,7 @@ def test_topologies_that_open_mpi_mistakes(mpi, fanlight_only):
 
 
 # What rank 0 and the others call, and what is said of it.
-OUT_OF_STEP = {
+MISMATCHED = {
     "length": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
     "long": "bcast of (64|320000) bytes, root 0 where rank . calls bcast of (64|320000) bytes, root 0",
     "root": "reduce of 8 bytes, root . where rank . calls reduce of 8 bytes, root",
@@ -222,21 +222,21 @@ OUT_OF_STEP = {
 
 
 @parametrize("mpi,how", [(mpi, how) if mpi is MPICH or how in ("length", "gatherv") else repeated(mpi, how)
-                         for mpi in running.ALL for how in OUT_OF_STEP], ids=str)
+                         for mpi in running.ALL for how in MISMATCHED], ids=str)
 def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     if how == "igatherv" and mpi is not MPICH:
         pytest.skip("one MPI is enough")
     settings = {"SINGLE_COPY": "off"} if how == "igatherv" else {}
-    result = run(mpi, 3, f"out_of_step {how}", settings, timeout=30).must_be_ok()
+    result = run(mpi, 3, f"mismatched {how}", settings, timeout=30).must_be_ok()
     assert "3 ranks got an error" in result.out, str(result)
-    assert re.search(OUT_OF_STEP[how], result.err), str(result)
+    assert re.search(MISMATCHED[how], result.err), str(result)
 
 
 @libraries
 def test_ranks_call_different_collectives_and_the_job_ends(mpi, fanlight_only):
-    result = run(mpi, 3, "out_of_step length fatal", timeout=30)
+    result = run(mpi, 3, "mismatched length fatal", timeout=30)
     assert not result.hung and result.code != 0 and result.seconds < 15, str(result)
-    assert re.search(OUT_OF_STEP["length"], result.err), str(result)
+    assert re.search(MISMATCHED["length"], result.err), str(result)
 
 
 # As in containers that share a machine's memory and network: each rank has process ids of its own.

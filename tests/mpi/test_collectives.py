@@ -7,7 +7,7 @@ import running
 from test_transports import OnHosts
 from running import IMPI, MPICH, MPICH_ABI, OPENMPI, repeated, run
 
-# Why a call may be left to the MPI library in these runs.
+# Why a call may be given to the MPI library in these runs.
 ALLOWED = {"a rule", "no bytes", "a communicator of one rank", "first calls on a communicator"}
 
 

@@ -416,7 +416,7 @@ TEST(verify_red, put_over_a_range_in_use) {
     samples::join_rounds(zero, 1);
     expect_fault(s, {"rank 1, round 1", "copy", "arrive from rank 0",
                      "rank 0 puts them in its round 1, which does not wait"});
-    // And two puts may not be under way to one place.
+    // And two puts may not be in flight to one place.
     expect_fault(s, {"rank 1, round 0", "arrive from rank 0 (scratch[0,8)) and in round 3 arrive"});
 }
 

@@ -1,4 +1,4 @@
-// A child made by fork while a non-blocking collective of its parent's is under way: it takes no part in that,
+// A child made by fork while a non-blocking collective of its parent's is in flight: it takes no part in that,
 // also where it calls what makes its parent's progress, and it ends through its exit handlers.
 #include <sys/wait.h>
 
@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
         const pid_t pid = fork();
         REQUIRE(pid >= 0);
         if (pid == 0) exit(child(pipes[0]));
-        // The others' part comes when the child has its copy of what is under way, and before it polls.
+        // The others' part comes when the child has its copy of what is in flight, and before it polls.
         for (int r = 1; r < size; ++r) MPI_Send(NULL, 0, MPI_INT, r, 0, MPI_COMM_WORLD);
         for (int r = 1; r < size; ++r) MPI_Recv(NULL, 0, MPI_INT, r, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         REQUIRE(write(pipes[1], "", 1) == 1);

@@ -1,4 +1,4 @@
-// Non-blocking collectives: several under way, waited for in different orders on the ranks, mixed
+// Non-blocking collectives: several in flight, waited for in different orders on the ranks, mixed
 // with messages in one array of requests; and what must go on while a rank is elsewhere.
 //
 //   requests [freed]   also frees an active request (MPI forbids it; it must not do harm)
@@ -76,12 +76,12 @@ static void many_at_once(void) {
     for (int i = 0; i < MANY; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + size * i);
 }
 
-// Each with lengths of its own: what one needs must live as long as it is under way.
+// Each with lengths of its own: what one needs must live as long as it is in flight.
 static void many_lengths(void) {
     MPI_Request r[MANY];
     int *counts = malloc(sizeof(int) * MANY * size), *places = malloc(sizeof(int) * MANY * size);
     int *send = malloc(sizeof(int) * MANY * 200), *all = malloc(sizeof(int) * MANY * size * 200);
-    if (rank == size - 1) usleep(3000);  // the others have them all under way
+    if (rank == size - 1) usleep(3000);  // the others have them all in flight
     for (int i = 0; i < MANY; ++i) {
         for (int s = 0; s < size; ++s) {
             counts[i * size + s] = 1 + (i * 7 + s * 31) % 200;
@@ -174,7 +174,7 @@ static int copy_attribute(MPI_Datatype type, int key, void *extra, void *in, voi
     return MPI_SUCCESS;
 }
 
-// What an operation uses may be given back while it is under way; the memory of what is known of the
+// What an operation uses may be given back while it is in flight; the memory of what is known of the
 // first datatype, whose elements touch, is then the second one's.
 static void freed_meanwhile(void) {
     enum { N = 40 };
@@ -231,7 +231,7 @@ static int composed(struct map got, int begin, int end, int i, int call) {
     return got.a == all.a && got.b == all.b;
 }
 
-// Operators of the program's, which may be freed while they are under way, while a rank is elsewhere.
+// Operators of the program's, which may be freed while they are in flight, while a rank is elsewhere.
 static void own_operator(void) {
     MPI_Op op;
     int in[3] = {rank, 2, 3}, out[3] = {-1, -1, -1}, token = 0;

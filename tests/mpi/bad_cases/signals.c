@@ -1,4 +1,4 @@
-// Threads that come while collectives are under way take none of the program's signals.
+// Threads that come while collectives are in flight take none of the program's signals.
 #include "case.h"
 #include <dirent.h>
 #include <signal.h>

@@ -34,7 +34,7 @@ static void compare(const char *name, const void *got, const void *expected, siz
 
 // A non-blocking call is made once more as a blocking one.  MPI_Wait is left to Fanlight, which
 // serves no such call where another library's MPI_Wait stands above its own; so the results are
-// compared in the program's next call, for programs that have one under way and have waited for it.
+// compared in the program's next call, for programs that have one in flight and have waited for it.
 static struct {
     const char *name;
     void *got, *expected;

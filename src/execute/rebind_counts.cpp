@@ -65,17 +65,17 @@ bool Planner::moves_blocks_whole(const Problem& p, const BoundSchedule& schedule
            count(BoundKind::offer) <= 1 && count(BoundKind::copy) == (rooted && !is_root ? 0 : 1);
 }
 
-bool Planner::relength(const Problem& p, Plan& plan) const {
+bool Planner::rebind_counts(const Problem& p, Plan& plan) const {
     if (plan.lengths) {
         tell_lengths(p, *plan.lengths);
         return true;
     }
-    if (plan.relengths_to == 0 || length_of(p) > plan.relengths_to) return false;
+    if (plan.rebinds_counts_to == 0 || length_of(p) > plan.rebinds_counts_to) return false;
     plan.called = called(p);
-    plan.tells_first = false;
+    plan.sends_complete_first = false;
     BoundSchedule& schedule = plan.parts.front().schedule;
-    if (!plan.relengthed) schedule = plan.moves;
-    plan.relengthed = true;
+    if (!plan.rebound) schedule = plan.moves;
+    plan.rebound = true;
     schedule.steps.clear();
     std::size_t staged = 0;
     for (const BoundStep& move : plan.moves.steps) {
@@ -89,11 +89,11 @@ bool Planner::relength(const Problem& p, Plan& plan) const {
         s.bytes = bytes;
         if (!takes) s.from = out.offset;
         if (!sends) s.to = in.offset;
-        s.name = message_name(s.message, plan.called);
+        s.tag = message_tag(s.message, plan.called);
         // What is put is staged: no step settles it.
         s.lendable = (takes || s.kind == BoundKind::offer) && bytes >= options_.lent_from;
         if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
-        s.place = bytes <= lanes_.payload_bytes() ? Place::inlined : Place::staged;
+        s.place = bytes <= shared_slots_.payload_bytes() ? Place::inlined : Place::staged;
         if (!sends || s.place != Place::staged) continue;
         s.staging = schedule.stages_at_reader ? 0 : staged;
         staged += (bytes + 63) / 64 * 64;

@@ -1,4 +1,4 @@
-#include "execute/under_way.h"
+#include "execute/operations_in_flight.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,23 +10,23 @@
 namespace fanlight {
 
 namespace {
-constexpr auto helper_looks_every = std::chrono::milliseconds(1);
+constexpr auto helper_polls_every = std::chrono::milliseconds(1);
 // ... while nobody but the helper advances anything.
 constexpr auto advance_every = std::chrono::microseconds(100);
 // ... and compares what the ranks call.
-constexpr unsigned looks_per_comparison = 200;
+constexpr unsigned polls_per_comparison = 200;
 // To wake the helper costs a system call: it goes on looking for a while.
-constexpr int looks_before_sleep = 100;
+constexpr int polls_before_sleep = 100;
 }  // namespace
 
-UnderWay::~UnderWay() {
+OperationsInFlight::~OperationsInFlight() {
     ended_ = true;
     asleep_ = false;
     asleep_.notify_one();
     if (helper_.joinable()) helper_.join();
 }
 
-bool UnderWay::has_helper() {
+bool OperationsInFlight::has_helper() {
     const std::scoped_lock lock(mutex_);
     if (helper_.joinable()) return true;
     // Signals are the program's own threads'.
@@ -42,18 +42,18 @@ bool UnderWay::has_helper() {
     return helper_.joinable();
 }
 
-void UnderWay::start(Group& group, Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
+void OperationsInFlight::start(Group& group, Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     take(group, run, [&] { group.start(run, plan, input, output, combiner); });
 }
 
-void UnderWay::adopt(Group& group, Run& run) {
+void OperationsInFlight::adopt(Group& group, Run& run) {
     take(group, run, [&] { group.adopt(run); });
 }
 
-constinit thread_local bool UnderWay::Turn::taken = false;
+constinit thread_local bool OperationsInFlight::Turn::taken = false;
 
 template <class Begin>
-void UnderWay::take(Group& group, Run& run, Begin&& begin) {
+void OperationsInFlight::take(Group& group, Run& run, Begin&& begin) {
     {
         const Turn turn(*this);
         begin();
@@ -69,13 +69,13 @@ void UnderWay::take(Group& group, Run& run, Begin&& begin) {
     }
 }
 
-void UnderWay::advance(bool messages) {
+void OperationsInFlight::advance(bool messages) {
     std::erase_if(groups_, [&](Group* group) { return (messages || !group->has_messages()) && !group->advance(); });
     if (groups_.empty()) busy_ = false;
     if (messages_ && std::ranges::none_of(groups_, &Group::has_messages)) messages_ = false;
 }
 
-Run* UnderWay::poll() {
+Run* OperationsInFlight::poll() {
     const Turn turn(*this, std::try_to_lock);
     if (!turn.lock) return nullptr;
     polls_.fetch_add(1, std::memory_order_relaxed);
@@ -87,22 +87,22 @@ Run* UnderWay::poll() {
     return run;
 }
 
-void UnderWay::advance_inside() {
+void OperationsInFlight::advance_inside() {
     const Turn turn(*this, std::try_to_lock);
     if (turn.lock) advance(true);
 }
 
-void UnderWay::help() {
+void OperationsInFlight::help() {
     std::uint64_t seen = 0;
     int idle = 0;
-    unsigned looks = 0;
+    unsigned rounds = 0;
     bool alone = false;
     while (!ended_) {
         if (alone) std::this_thread::sleep_for(advance_every);
-        else std::this_thread::sleep_for(helper_looks_every);
+        else std::this_thread::sleep_for(helper_polls_every);
         if (!busy_) {
             alone = false;
-            if (++idle < looks_before_sleep) continue;
+            if (++idle < polls_before_sleep) continue;
             idle = 0;
             asleep_ = true;
             if (!busy_ && !ended_) asleep_.wait(true);
@@ -117,9 +117,9 @@ void UnderWay::help() {
             advance(false);
         }
         seen = polls;
-        if (++looks % looks_per_comparison == 0) {
+        if (++rounds % polls_per_comparison == 0) {
             const Turn turn(*this);
-            for (Group* group : groups_) group->compare_under_way();
+            for (Group* group : groups_) group->compare_in_flight();
         }
     }
 }

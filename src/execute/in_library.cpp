@@ -6,31 +6,31 @@ namespace fanlight {
 
 // Each operation ends before the next one begins: they end in order, as those do that are waited
 // for in place.
-using Look = OneLook<true>;
+using Poll = OnePoll<true>;
 
 bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (sequence_ == 0) executor_.meet();
     run.reserve(plan);
     // The others wait for this; what is noted down for later comes after it.
-    const Look look{run.waits_for};
+    const Poll poll{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
     std::uint64_t sequence = 0;
     Cursor cursor;
-    const bool begins = plan.tells_first && executor_.lane_is_free(schedule, sequence_, sequence, look);
+    const bool begins = plan.sends_complete_first && executor_.slot_is_free(schedule, sequence_, sequence, poll);
     // No further than that: to look at what others have not written yet would take the line away from them.
     if (begins) {
         auto* const from = const_cast<std::byte*>(static_cast<const std::byte*>(input));
         const Executor::Frame frame{sequence, {from, static_cast<std::byte*>(output), run.scratch()}, combiner, plan.name.c_str()};
-        executor_.steps(schedule, frame, cursor, schedule.told, look);
+        executor_.steps(schedule, frame, cursor, schedule.sends_end, poll);
     }
     prepare(run, plan, input, output, combiner);
     if (!begins) return false;
     Run::Piece& piece = begin_piece(run);
     piece.sequence = sequence;
-    piece.has_lane = true;
+    piece.has_slot = true;
     piece.cursor = cursor;
-    executor_.lockstep.write_down(doing_ = piece.taken, plan.called);
-    return cursor.step == schedule.told;
+    executor_.lockstep.record_call(doing_ = piece.taken, plan.called);
+    return cursor.step == schedule.sends_end;
 }
 
 template <class Wait>
@@ -38,16 +38,16 @@ bool Group::rest(Run& run, const Wait& wait) {
     Run::Piece& piece = run.piece(0);
     try {
         if (!executor_.steps(*piece.schedule, Executor::Frame::of(run, piece), piece.cursor, piece.schedule->steps.size(), wait)) return false;
-    } catch (const OutOfStep& e) {
+    } catch (const MismatchedCollectives& e) {
         waiter().fail(e.what());  // in some call of the program's
     }
     piece.read_by_others = piece.over = run.finished = true;
-    told_done_ = sequence_;
-    executor_.tell_done(sequence_);
+    published_done_ = sequence_;
+    executor_.publish_done(sequence_);
     return true;
 }
 
-bool Group::look(Run& run) { return rest(run, Look{run.waits_for}); }
+bool Group::poll(Run& run) { return rest(run, Poll{run.waits_for}); }
 
 void Group::finish(Run& run) { rest(run, ToTheEnd{waiter(), run.plan_->name.c_str()}); }
 

@@ -1,4 +1,4 @@
-#include "collective/serving.h"
+#include "collective/communicator_context.h"
 
 #include <algorithm>
 #include <atomic>
@@ -78,9 +78,9 @@ SharedGroup::SharedGroup(const SharedGroup& blocking)
     : world_ranks_(blocking.world_ranks_),
       sharing_(blocking.sharing_),
       group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
-            SharedLanes::Room::one) {}
+            SharedSlots::Capacity::one) {}
 
-void SharedGroup::place(Segment segment, SharedLanes::Extent extent) {
+void SharedGroup::place(Segment segment, SharedSlots::Extent extent) {
     budget::give_back(segment_.bytes().size());
     segment_ = std::move(segment);
     group.place(segment_.bytes(), extent);
@@ -106,12 +106,12 @@ Domains each_by_itself(int ranks) {
 }  // namespace
 
 LoneGroup::LoneGroup(std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
-    : memory(unshared(Group::segment_bytes(1, SharedLanes::Room::many))),
-      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedLanes::Room::many) {
+    : memory(unshared(Group::segment_bytes(1, SharedSlots::Capacity::many))),
+      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedSlots::Capacity::many) {
     group.reach_by(std::move(remote));
 }
 
-Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
+CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
                  bool oversubscribed, bool single_copy)
     : comm_(comm),
       topology_(std::move(topology)),
@@ -130,15 +130,15 @@ Serving::Serving(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> 
     decide_by(rules());
 }
 
-Serving::Serving(const Serving& blocking)
-    : Serving(blocking.comm_, blocking.topology_, blocking.shared_ ? std::make_unique<SharedGroup>(*blocking.shared_) : nullptr, blocking.rank,
+CommunicatorContext::CommunicatorContext(const CommunicatorContext& blocking)
+    : CommunicatorContext(blocking.comm_, blocking.topology_, blocking.shared_ ? std::make_unique<SharedGroup>(*blocking.shared_) : nullptr, blocking.rank,
               blocking.sharing_, blocking.oversubscribed_, blocking.single_copy_) {
     slots = blocking.slots;
     neighborhood = blocking.neighborhood;
     of_requests = true;
 }
 
-void Serving::decide_by(std::shared_ptr<const Selector> selector) {
+void CommunicatorContext::decide_by(std::shared_ptr<const Selector> selector) {
     if (std::ranges::find(selectors_, selector) == selectors_.end()) {
         if (selectors_.size() >= selectors_kept) forget();
         selectors_.push_back(selector);
@@ -147,7 +147,7 @@ void Serving::decide_by(std::shared_ptr<const Selector> selector) {
     for (LastCall& call : last_) call = {};
 }
 
-void Serving::forget() {
+void CommunicatorContext::forget() {
     for (LastCall& call : last_) call = {};
     std::fill(last_planned_.begin(), last_planned_.end(), nullptr);
     calls_.clear();
@@ -155,11 +155,11 @@ void Serving::forget() {
 }
 
 // Communicators and windows end in the same order on all ranks, those without a group on their node included.
-Serving::~Serving() {
+CommunicatorContext::~CommunicatorContext() {
     if (shared_) shared_->group.reach_by(nullptr);
 }
 
-Group& Serving::alone(Transport transport) {
+Group& CommunicatorContext::alone(Transport transport) {
     std::unique_ptr<LoneGroup>& alone = alone_[transport];
     if (!alone) {
         const std::shared_ptr<RemoteTransport> remote =
@@ -170,17 +170,17 @@ Group& Serving::alone(Transport transport) {
     return alone->group;
 }
 
-std::shared_ptr<const PrivateCommunicator> Serving::messages() {
+std::shared_ptr<const PrivateCommunicator> CommunicatorContext::messages() {
     if (!messages_) messages_ = std::make_shared<const PrivateCommunicator>(comm_);
     return messages_;
 }
 
-void Serving::reach_by(std::shared_ptr<RemoteTransport> remote) {
+void CommunicatorContext::reach_by(std::shared_ptr<RemoteTransport> remote) {
     if (shared_) shared_->group.reach_by(std::move(remote));
     else alone_[Transport::message] = std::make_unique<LoneGroup>(std::move(remote), sharing_);
 }
 
-Problem& Serving::problem(Operation operation, int root) {
+Problem& CommunicatorContext::problem(Operation operation, int root) {
     problem_.operation = operation;
     problem_.rank = rank;
     problem_.size = size;
@@ -193,7 +193,7 @@ Problem& Serving::problem(Operation operation, int root) {
     return problem_;
 }
 
-const Decision& Serving::decide(const Problem& problem) {
+const Decision& CommunicatorContext::decide(const Problem& problem) {
     if (const Decision* d = known(problem)) return *d;
     auto made = std::make_shared<Decision>();
     made->problem = problem;
@@ -201,7 +201,7 @@ const Decision& Serving::decide(const Problem& problem) {
     return keep(std::move(made));
 }
 
-const Decision& Serving::decide(Operation operation, int root) {
+const Decision& CommunicatorContext::decide(Operation operation, int root) {
     LastCall& last = this->last(operation);
     if (!last.decision || last.root != root) {
         const Decision& d = decide({.operation = operation, .root = root});
@@ -210,7 +210,7 @@ const Decision& Serving::decide(Operation operation, int root) {
     return *last.decision;
 }
 
-const Decision& Serving::planned(const Decision& d, Problem& problem) {
+const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem) {
     problem.parameters = d.problem.parameters;
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
     if (Decision* const there = known(problem)) {
@@ -226,17 +226,17 @@ const Decision& Serving::planned(const Decision& d, Problem& problem) {
     return keep(std::move(made));
 }
 
-Decision* Serving::known(const Problem& p) {
+Decision* CommunicatorContext::known(const Problem& p) {
     Decision* d = calls_.find(p, selector_.get());
     Decision*& last_planned = last_planned_[static_cast<std::size_t>(p.operation)];
     if (d) {
         // Its lengths travel in its own memory.
-        if (d->plan.lengths && d->is_under_way()) return nullptr;
+        if (d->plan.lengths && d->is_in_flight()) return nullptr;
         if (!p.blocks.empty()) last_planned = d;
         return d;
     }
     if (p.blocks.empty() || !last_planned || !takes_lengths_of(*last_planned, p)) return nullptr;
-    if (!group_of(*last_planned).relength(p, last_planned->plan)) return nullptr;
+    if (!group_of(*last_planned).rebind_counts(p, last_planned->plan)) return nullptr;
     LastCall& last = this->last(p.operation);
     if (last.decision == last_planned) last.count = -1;
     calls_.set_blocks(*last_planned, p);
@@ -248,20 +248,20 @@ Decision* Serving::known(const Problem& p) {
 }
 
 // Whether the plan may become one for these, as far as the rules go.
-bool Serving::takes_lengths_of(const Decision& d, const Problem& p) const {
-    if (d.by != selector_.get() || !d.algorithm || d.problem.root != p.root || d.is_under_way()) return false;
+bool CommunicatorContext::takes_lengths_of(const Decision& d, const Problem& p) const {
+    if (d.by != selector_.get() || !d.algorithm || d.problem.root != p.root || d.is_in_flight()) return false;
     const std::size_t total = total_bytes(p), mean = total / static_cast<std::size_t>(size);
     return lengths_are_unknown(p.operation) || (total > 0 && d.alike.first <= mean && mean <= d.alike.second);
 }
 
-const Decision& Serving::keep(std::shared_ptr<Decision> made) {
+const Decision& CommunicatorContext::keep(std::shared_ptr<Decision> made) {
     if (calls_.is_full()) forget();
     Decision& kept = calls_.keep(std::move(made), selector_.get());
     if (!kept.problem.blocks.empty()) last_planned_[static_cast<std::size_t>(kept.problem.operation)] = &kept;
     return kept;
 }
 
-Situation Serving::situation(const Problem& problem) const {
+Situation CommunicatorContext::situation(const Problem& problem) const {
     Situation situation;
     situation.operation = problem.operation;
     situation.bytes = problem.blocks.empty() ? problem.bytes : total_bytes(problem) / static_cast<std::size_t>(size);
@@ -277,16 +277,16 @@ Situation Serving::situation(const Problem& problem) const {
     return situation;
 }
 
-Choice Serving::choice(const Problem& problem) const {
+Choice CommunicatorContext::choice(const Problem& problem) const {
     Problem p = problem;
     p.rank = rank;
     p.size = size;
     return selector_->choose(situation(p));
 }
 
-guard::Calls* Serving::guarded(const Decision& d) const { return guard_->calls({situation(d.problem), d.text}); }
+guard::Calls* CommunicatorContext::guarded(const Decision& d) const { return guard_->calls({situation(d.problem), d.text}); }
 
-std::string Serving::found(const Problem& problem) const {
+std::string CommunicatorContext::found(const Problem& problem) const {
     const Choice choice = this->choice(problem);
     if (!guard_ || !choice.algorithm) return {};
     Problem p = problem;
@@ -295,7 +295,7 @@ std::string Serving::found(const Problem& problem) const {
     return guard_->found({situation(p), text_of(*choice.algorithm, choice.parameters.levels)});
 }
 
-void Serving::combine(Arithmetic arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count) {
+void CommunicatorContext::combine(Arithmetic arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count) {
     const Decision& d = decide({.operation = Operation::allreduce, .bytes = count * sizeof *mine, .element = sizeof *mine});
     if (!d.algorithm) {
         const MPI_Op op = arithmetic == Arithmetic::max ? MPI_MAX : MPI_BAND;
@@ -307,7 +307,7 @@ void Serving::combine(Arithmetic arithmetic, const std::int64_t* mine, std::int6
 }
 
 // Where lengths are unknown, an algorithm must serve any.
-void Serving::check_room(const Decision& d) const {
+void CommunicatorContext::check_room(const Decision& d) const {
     const bool neighbors = family_of(d.algorithm->operation) == Family::neighbors;
     if (neighbors && !neighborhood) return;
     if (group_of(d).plans_any(*d.algorithm, reach(d), neighbors ? neighborhood->most : MostNeighbors{})) return;
@@ -316,7 +316,7 @@ void Serving::check_room(const Decision& d) const {
 }
 
 // Between nodes a rank must know what is staged for it.
-Reach Serving::reach(const Chosen& d) const {
+Reach CommunicatorContext::reach(const Chosen& d) const {
     if (d.transport == Transport::shared) return {};
     const Algorithm& a = *d.algorithm;
     if (map_.count() == 1 || d.transport != Transport::message || (has_root(a.operation) && lengths_are_unknown(a.operation) && !lengths_first(a)))
@@ -324,7 +324,7 @@ Reach Serving::reach(const Chosen& d) const {
     return {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
 }
 
-void Serving::make(Decision& d) {
+void CommunicatorContext::make(Decision& d) {
     Problem& problem = d.problem;
     problem.rank = rank;
     problem.size = size;
@@ -379,7 +379,7 @@ void Serving::make(Decision& d) {
     }
     d.text = text_of(*d.algorithm, choice.parameters.levels);
     if (guard_ && !of_requests && !choice.forced) d.guarded = guarded(d);
-    if (d.plan.relengths_to) d.alike = selector_->alike(situation);
+    if (d.plan.rebinds_counts_to) d.alike = selector_->alike(situation);
     verbose([&] {
         return std::string(to_string(operation)) + " of " + std::to_string(d.bytes) + " bytes: " + std::string(d.text) +
                (d.across ? (mixed ? " in shared memory and over " : " over ") + std::string(to_string(d.transport)) : "") +

@@ -41,7 +41,7 @@ public:
     // Of the same ranks for a single plan at a time, for which there is no memory yet.
     explicit SharedGroup(const SharedGroup& blocking);
     ~SharedGroup();
-    void place(Segment, SharedLanes::Extent);
+    void place(Segment, SharedSlots::Extent);
 
 private:
     Segment segment_;  // before the group
@@ -61,15 +61,15 @@ struct LoneGroup {
 
 class PrivateCommunicator;
 
-class Serving {
+class CommunicatorContext {
 public:
     // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
     // `single_copy` hold for all nodes.
-    Serving(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
+    CommunicatorContext(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
             bool single_copy);
     // For persistent operations, one at a time, of a communicator that `blocking` serves; without memory.
-    explicit Serving(const Serving& blocking);
-    ~Serving();
+    explicit CommunicatorContext(const CommunicatorContext& blocking);
+    ~CommunicatorContext();
 
     // From now on by this selector.
     void decide_by(std::shared_ptr<const Selector>);
@@ -127,8 +127,8 @@ public:
     RecordLength record;               // fanlight_allgatherv_any
     const int rank, size;
     bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
-    SharedLanes::Extent memory{-1, -1};  // of a persistent operation: what its group has on each node
-    int slots = 0;                     // several nodes: of messages under way at one time; 0: nothing can be under way
+    SharedSlots::Extent memory{-1, -1};  // of a persistent operation: what its group has on each node
+    int slots = 0;                     // several nodes: of messages in flight at one time; 0: nothing can be in flight
     std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology
 
 private:

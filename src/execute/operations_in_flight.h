@@ -1,9 +1,9 @@
-// The operations that this process has under way, and who advances them: every thread that calls
+// The operations that this process has in flight, and who advances them: every thread that calls
 // poll(), the MPI library from inside of its own progress, and a thread of their own while nobody does.
 //
 // MPI promises that a non-blocking collective goes on while its rank is elsewhere, as in a
 // MPI_Recv whose sender waits for that very collective.  The thread sleeps unless something is
-// under way and nobody has polled for a millisecond; it touches memory alone and never calls MPI.
+// in flight and nobody has polled for a millisecond; it touches memory alone and never calls MPI.
 // So operations with messages are not for it but for the MPI library.
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace fanlight {
 
-class UnderWay {
+class OperationsInFlight {
 public:
-    UnderWay() = default;
-    ~UnderWay();
-    UnderWay(const UnderWay&) = delete;
-    UnderWay& operator=(const UnderWay&) = delete;
+    OperationsInFlight() = default;
+    ~OperationsInFlight();
+    OperationsInFlight(const OperationsInFlight&) = delete;
+    OperationsInFlight& operator=(const OperationsInFlight&) = delete;
 
     // Starts the thread if it does not run yet: before the first operation, while all ranks can still
     // agree to do without.  False: none could be had.
@@ -35,10 +35,10 @@ public:
     // The same for one that Group::begin has begun.
     void adopt(Group&, Run&);
 
-    // As Group::out_of_step.
-    [[noreturn]] void out_of_step(Group& group, const std::string& message) {
+    // As Group::mismatched.
+    [[noreturn]] void mismatched(Group& group, const std::string& message) {
         const Turn turn(*this);
-        group.out_of_step(message);
+        group.mismatched(message);
     }
 
     // Advances all; returns one that is finished and forgets it, or null.  Null also where
@@ -49,21 +49,21 @@ public:
     // Whether anything with messages may be unfinished.
     bool has_messages() const { return messages_; }
 
-    // Whether look(run) is true for one that poll() has not returned yet; all are asked in the
+    // Whether poll(run) is true for one that poll() has not returned yet; all are asked in the
     // order of their starts, under the lock.
-    template <class Look>
-    bool any_of(Look&& look) {
+    template <class Poll>
+    bool any_of(Poll&& poll) {
         const Turn turn(*this);
         for (Run* run : runs_)
-            if (look(*run)) return true;
+            if (poll(*run)) return true;
         return false;
     }
 
 private:
     // Who is at it may call MPI, whose progress comes back here.
     struct Turn {
-        explicit Turn(UnderWay& u) : lock(u.mutex_) { taken = true; }
-        Turn(UnderWay& u, std::try_to_lock_t) {
+        explicit Turn(OperationsInFlight& u) : lock(u.mutex_) { taken = true; }
+        Turn(OperationsInFlight& u, std::try_to_lock_t) {
             if (taken) return;
             lock = std::unique_lock(u.mutex_, std::try_to_lock);
             taken = lock.owns_lock();
