@@ -215,7 +215,9 @@ const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
     if (Decision* const there = known(problem)) {
         // Of a rank without neighbours: what was chosen for blocks of any lengths, which has no plan before.
-        if (there->plan.parts.empty()) group_of(*there).plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
+        Group& group = group_of(*there);
+        if (there->plan.parts.empty()) group.plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
+        else if (!group.is_connected(there->plan)) group.connect(there->plan);
         return *there;
     }
     auto made = std::make_shared<Decision>();

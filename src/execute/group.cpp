@@ -22,6 +22,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
              int ranks_on_node, int cores, SharedSlots::Capacity room, std::span<std::byte> scratch)
     : Planner(checked(segment, size, room), rank, size, single_copy, room, scratch),
       executor_(shared_slots_, rank, size, std::move(hooks), ranks_on_node, cores, scratch) {
+    if (segment.empty()) placed_ = 1;
     oversubscribed_ = waiter().oversubscribed();
     waiter().also_check([this] {
         if (doing_ != nothing) executor_.lockstep.compare(doing_);
@@ -38,6 +39,7 @@ void Group::place(std::span<std::byte> segment, SharedSlots::Extent extent) {
 }
 
 void Group::introduce(const Plan& plan) {
+    ++placed_;
     if (plan.parts.empty()) return;
     if (!shared_slots_.has_all_lines()) {
         const std::vector<int> peers = lines_of(plan).here;
@@ -48,6 +50,7 @@ void Group::introduce(const Plan& plan) {
 }
 
 void Group::connect(Plan& plan) {
+    plan.placed = placed_;
     if (plan.parts.empty()) return;
     executor_.lockstep.compare(sequence_);
     if (!shared_slots_.has_all_lines()) shared_slots_.find_lines(rank_, lines_of(plan));

@@ -55,6 +55,8 @@ public:
     void place(std::span<std::byte> segment, SharedSlots::Extent);
     void introduce(const Plan&);
     void connect(Plan&);
+    // Whether it has the memory now.  Where members have lines for all, it can be connected again without the others.
+    bool is_connected(const Plan& plan) const { return plan.placed == placed_; }
     // What it has room for; without memory for nothing.
     SharedSlots::Extent extent() const { return shared_slots_.base() ? shared_slots_.extent() : SharedSlots::Extent{-1, -1}; }
     SharedSlots layout(SharedSlots::Extent extent) const { return SharedSlots(nullptr, size_, SharedSlots::Capacity::one, extent); }
@@ -106,6 +108,8 @@ private:
                   const Mapped* = nullptr, std::size_t shift = 0);
     // Of the last operation.
     void wait_for_readers(const BoundSchedule&, const Plan&, bool lends);
+    // Before an operation by start() or begin().
+    void enter(const Plan&);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
     bool has_message_slot(const Run&) const;

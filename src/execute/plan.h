@@ -119,6 +119,7 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
+    std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
     // So many pieces are in flight at one time: while one's messages are, another one moves on in its node.
     std::size_t in_flight = 1;
     bool whole = false;  // a single piece, whose lengths do not travel first

@@ -266,6 +266,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
+    plan.placed = shared_slots_.base() ? placed_ : 0;
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);

@@ -67,6 +67,7 @@ protected:
     bool oversubscribed_ = false;
     const std::span<std::byte> mapped_scratch_;
     SharedSlots shared_slots_;
+    std::uint64_t placed_ = 0;  // so often a plan was given memory (Group::introduce)
     std::shared_ptr<RemoteTransport> remote_;
 
 private:

@@ -130,6 +130,39 @@ TEST(Placed, DifferentOperationsAreFound) {
     }), "");
 }
 
+// A plan that was kept while others had the memory is not run there.
+TEST(Placed, NoPlanRunsInMemoryThatIsAnothers) {
+    Members members(2, false);
+    EXPECT_EQ(members.run([&](Group& g) {
+        const auto plan_for = [&](std::size_t bytes) {
+            return g.plan(*find_algorithm(Operation::allgather, "all-read-all"), {.operation = Operation::allgather, .rank = g.rank(), .size = 2, .bytes = bytes});
+        };
+        const auto runs = [&](Plan& plan) {
+            char own[64] = {}, all[128] = {};
+            fanlight::Run run;
+            try {
+                g.start(run, plan, own, all, nullptr);
+                while (g.advance()) {}
+                return true;
+            } catch (const std::logic_error&) {
+                return false;
+            }
+        };
+        Plan first = plan_for(48), second = plan_for(64);
+        std::string wrong;
+        if (runs(first)) wrong = "without memory";
+        members.meet();
+        members.give_memory(g, first);
+        if (!runs(first)) wrong = "with memory";
+        members.meet();
+        members.give_memory(g, second);
+        if (runs(first)) wrong = "in memory that the second has";
+        members.meet();
+        if (!runs(second)) wrong = "the second";
+        return wrong;
+    }), "");
+}
+
 // Beside the staging: not more than 1 MiB a node, but where one rank, or each, exchanges puts with all others.
 TEST(Placed, WhatTheRulesChooseTakes) {
     const Selector rules("", "");
