@@ -213,7 +213,7 @@ SavedPlan::SavedPlan(std::string_view text) {
     constexpr std::size_t digits = 16;
     const std::size_t begin = first_line.size() + digits + 1;
     if (!text.starts_with(first_line) || text.size() < begin || text[begin - 1] != '\n')
-        wrong("it is no plan of Fanlight's: it does not begin with 'fanlight-plan 1' and a hash");
+        wrong("it is not a plan of Fanlight: it does not begin with 'fanlight-plan 1' and a hash");
     hash_ = text.substr(first_line.size(), digits);
     text.remove_prefix(begin);
     if (const std::string own = hash_of(text); own != hash_) wrong("it was changed: its hash would be " + own + " and not " + hash_);

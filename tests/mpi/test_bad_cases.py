@@ -340,7 +340,7 @@ def test_no_memory_in_calls_without_a_communicator(mpi, fanlight_only):
 @parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI), repeated(MPICH_ABI)], ids=str)
 def test_no_threads(mpi, fanlight_only):
     result = run(mpi, 2, "threadless", preloads=(mpi.program("no_threads.so"), None), timeout=40).must_be_ok()
-    assert "no thread could be started that advances non-blocking operations" in result.report.reasons(), str(result)
+    assert "no thread could be started to advance non-blocking operations" in result.report.reasons(), str(result)
     assert result.report.calls("allreduce") > 30 and result.report.calls("iallreduce") == 0, str(result)
 
 
