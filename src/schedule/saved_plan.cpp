@@ -86,6 +86,8 @@ public:
             sizes(words[1]);
         } else if (line == "commutative") {
             plan_.commutative_ = true;
+        } else if (line == "pipelined") {
+            plan_.pipelined_ = true;
         } else if (words[0] == "ranks" && words.size() > 1) {
             section(words);
         } else {
