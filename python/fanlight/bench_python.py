@@ -114,9 +114,9 @@ def plans(blocks: int, most_calls: int) -> None:
     def bcast(name: str) -> Callable[[int], float]:
         def run(calls: int) -> float:
             collectives.set_algorithm(comm, name)
-            _mpi.seconds_in_c(collectives._BCAST, comm, x, None, None, 4)  # the first one looks for its plan
+            _mpi.seconds_in_c(collectives._BCAST, comm, x, x, MPI.SUM, 4)  # the first one looks for its plan
             comm.Barrier()
-            return _mpi.seconds_in_c(collectives._BCAST, comm, x, None, None, calls)
+            return _mpi.seconds_in_c(collectives._BCAST, comm, x, x, MPI.SUM, calls)
         return run
 
     with tempfile.TemporaryDirectory() as folder:

@@ -71,6 +71,7 @@ private:
     const Section* section(const Problem&) const;
     Schedule schedule(const Section&, const Problem&, int rank, const std::vector<std::size_t>& lengths) const;
     void check(const Problem&) const;
+    std::string numbers_of_ranks() const;
 
     Operation operation_{};
     std::string name_, hash_, topology_;
