@@ -385,7 +385,7 @@ void CommunicatorContext::make(Decision& d) {
     verbose([&] {
         return std::string(to_string(operation)) + " of " + std::to_string(d.bytes) + " bytes: " + std::string(d.text) +
                (d.across ? (mixed ? " in shared memory and over " : " over ") + std::string(to_string(d.transport)) : "") +
-               " by " + std::string(choice.rule);
+               " by " + std::string(choice.rule) + (choice.passed_over.empty() ? "" : "; passed over: " + choice.passed_over);
     }, rank);
 }
 

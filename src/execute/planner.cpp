@@ -102,7 +102,9 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
     // Levels may make more offers than there is room for.
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    if (may_be_whole && !algorithm.levels && (all_inlined || staging_bound(problem) < all_staged)) return {length, false};
+    // What asking all ranks would say as well, said sooner: what comes from a file is cut as the built-in algorithm.
+    const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
+    if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
     // Pieces between nodes overlap.
     const std::size_t room = area * (oversubscribed && !reach.nodes ? slots.areas() : 1);
     const auto fits = [&](const Needs& n, std::size_t message) {
