@@ -116,8 +116,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            // What is composed says of all ranks what they need at most; where that is too much they are asked.
-            if (algorithm.levels && mapped_scratch_.empty()) {
+            // Some schedules say of all ranks what they need at most; where that is too much they are asked.
+            if (!algorithm.alike && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
                 const Needs bound = bound_of(own.bounds, options);
                 const bool is_enough = own.bounds.exact || (own.bounds.known && bound.staged <= std::min(area, longest) &&
