@@ -1,7 +1,7 @@
 // What a call of a new kind costs before it begins: the time to plan it, by the algorithm that the built-in rules choose
 // on one node.  Calls of a kind that was there before take their plan from a table.
 //
-//   fanlight-plans [--levels TEXT] [--staged] [RANKS ...]
+//   fanlight-plans [--operation NAME] [--levels TEXT] [--staged] [RANKS ...]
 //       by default 32 128 512: a table of µs and, in brackets, steps.  Of each operation and length it is the least of 5
 //       times, for the slowest of the ranks 0, which is the root, and the one in the middle.
 //       --levels: the topology, as "2x4x*"; --staged: nothing is copied once
@@ -108,7 +108,7 @@ void time_operation(Operation o, int neighbors, int ranks, const Topology& topol
     std::printf("\n");
 }
 
-void time_plans(int ranks, const std::string& levels, bool single_copy) {
+void time_plans(int ranks, const std::string& only, const std::string& levels, bool single_copy) {
     const std::size_t bytes = Group::segment_bytes(ranks);
     const std::unique_ptr<std::byte, decltype(&std::free)> segment(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), std::free);
     const Topology topology = levels.empty() ? Topology() : Topology::from(levels, ranks);
@@ -120,6 +120,7 @@ void time_plans(int ranks, const std::string& levels, bool single_copy) {
     std::printf("\n");
     for (std::size_t i = 0; i < operation_count(); ++i) {
         const auto o = static_cast<Operation>(i);
+        if (!only.empty() && only != to_string(o)) continue;
         if (family_of(o) != Family::neighbors) {
             time_operation(o, 0, ranks, topology, single_copy, groups);
             continue;
@@ -133,14 +134,15 @@ void time_plans(int ranks, const std::string& levels, bool single_copy) {
 int main(int argc, char** argv) {
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
     std::vector<int> ranks;
-    std::string levels;
+    std::string operation, levels;
     bool single_copy = true;
     for (int i = 1; i < argc; ++i) {
         if (!std::strcmp(argv[i], "--staged")) single_copy = false;
         else if (!std::strcmp(argv[i], "--levels") && i + 1 < argc) levels = argv[++i];
+        else if (!std::strcmp(argv[i], "--operation") && i + 1 < argc) operation = argv[++i];
         else if (ranks.push_back(std::atoi(argv[i])); ranks.back() < 2)
-            return std::fprintf(stderr, "fanlight-plans: %s? --levels TEXT --staged RANKS ..., of 2 ranks and more\n", argv[i]), 2;
+            return std::fprintf(stderr, "fanlight-plans: %s? --operation NAME --levels TEXT --staged RANKS ..., of 2 ranks and more\n", argv[i]), 2;
     }
     if (ranks.empty()) ranks = {32, 128, 512};
-    for (const int n : ranks) time_plans(n, levels, single_copy);
+    for (const int n : ranks) time_plans(n, operation, levels, single_copy);
 }

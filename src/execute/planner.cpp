@@ -119,8 +119,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             // Some schedules say of all ranks what they need at most; where that is too much they are asked.
             if (!algorithm.alike && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
-                const Needs bound = bound_of(own.bounds, options);
-                const bool is_enough = own.bounds.exact || (own.bounds.known && bound.staged <= std::min(area, longest) &&
+                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
+                const bool is_enough = own.bounds.exact || own.bounds.alike || (own.bounds.known && bound.staged <= std::min(area, longest) &&
                                                             bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
                 if (is_enough) {

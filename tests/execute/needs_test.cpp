@@ -82,15 +82,16 @@ TEST(Needs, OfTheAlikeNoRankNeedsMoreThanTheNeediest) {
 }
 
 TEST(Needs, BoundsHoldForAllRanks) {
-    int exact = 0;
+    int exact = 0, alike = 0;
     for (const Algorithm& a : algorithms()) {
         if (lengths_are_unknown(a.operation)) continue;
         for (const int size : {1, 2, 3, 5, 8, 11, 16, 17, 31, 48})
             for (const char* topology : {"", "2x*", "3x*:cyclic", "2x(3+5)", "2x4+3", "2x2x4"})
                 for (const std::size_t bytes : {8, 24, 800, 5000, 40000})
-                    for (const int root : {0, size / 2, size - 1}) {
+                    for (const auto& [root, gap] : {std::pair{0, 0}, {size / 2, 0}, {size - 1, 0}, {0, 64}}) {
                         Problem p = problem(a, size, bytes, root);
                         if (p.root != root) continue;
+                        if (gap && family_of(a.operation) == Family::blocks) p.stride = bytes + 64;
                         try {
                             if (*topology) p.topology = Topology::from(topology, size);
                         } catch (const std::invalid_argument&) {
@@ -98,6 +99,9 @@ TEST(Needs, BoundsHoldForAllRanks) {
                         }
                         if (!restriction(a, p).empty()) continue;
                         Bounds most, said;
+                        Needs needed;
+                        const SharedSlots slots(nullptr, size);
+                        const BindOptions options{.inlined = slots.payload_bytes()};
                         for (p.rank = 0; p.rank < size; ++p.rank) {
                             Schedule s = a.schedule(p);
                             Bounds own{.offers = s.offers};
@@ -108,6 +112,12 @@ TEST(Needs, BoundsHoldForAllRanks) {
                             }
                             said = s.bounds;
                             most.raise(own);
+                            const Needs needs = needs_of(s, p.rank, slots, options);
+                            if (p.rank == 0) needed = needs;
+                            if (said.alike) {
+                                ASSERT_TRUE(needs.staged == needed.staged && needs.longest == needed.longest && needs.offers == needed.offers) << text(a, p) << ", rank " << p.rank;
+                                ++alike;
+                            }
                             Builder::recycle(std::move(s));
                         }
                         if (!said.known) continue;
@@ -119,6 +129,7 @@ TEST(Needs, BoundsHoldForAllRanks) {
                     }
     }
     EXPECT_GT(exact, 1000);
+    EXPECT_GT(alike, 100);
 }
 
 }  // namespace

@@ -33,9 +33,11 @@ Schedule bruck(const Problem& problem) {
     const Block own = problem.block(rank);
     if (size > 1) b.copy(input(), packed, own.bytes);
     b.next_round();
+    std::vector<int> counts;
     for (const int power : powers(problem)) {
         for (const int distance : multiples(problem, power)) {
             const int count = std::min(power, size - distance);
+            counts.push_back(count);
             const int target = (rank - distance + size) % size;
             const int source = (rank + distance) % size;
             // Behind the `distance` blocks that the receiver has already.
@@ -52,8 +54,7 @@ Schedule bruck(const Problem& problem) {
     }
     Schedule result = b.finish();
     result.bounds = bounds_of_all(problem, 0, [&](int r, auto add) {
-        for (const int power : powers(problem))
-            for (const int distance : multiples(problem, power)) add(length(r, std::min(power, size - distance)));
+        for (const int count : counts) add(length(r, count));
     });
     return result;
 }
