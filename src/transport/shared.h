@@ -85,10 +85,12 @@ struct alignas(16) Channel {
     const Post& post(std::uint64_t i) const { return reinterpret_cast<const Post*>(&taken + 1)[i]; }
 };
 
-// A put's place in the segment and its length, which is less than 2^20 there.
+// A put's place in the segment and its length, which is less than 2^20 there; of what is lent, a distance, which may be
+// negative.
 constexpr int where_bits = 44;
-inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where | bytes << where_bits; }
 inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_t{1} << where_bits) - 1); }
+inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where_of(where) | bytes << where_bits; }
+inline std::int64_t distance_of(std::uint64_t word) { return static_cast<std::int64_t>(word << (64 - where_bits)) >> (64 - where_bits); }
 inline std::size_t bytes_of(std::uint64_t word) { return word >> where_bits; }
 
 // A flag names the operation, the message in it, and where the payload is.  The message's tag is
@@ -104,7 +106,7 @@ inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
 // operations before, in others.
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
-// Lent: it would be staged, but its owner has it in its arena, from where it is read.  `where` is the address there;
+// Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
 // put: the distance from the arena's start, with the length.
 enum class Lent : std::uint64_t { no, yes };
 inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no) {
