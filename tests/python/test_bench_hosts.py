@@ -41,5 +41,17 @@ def test_the_link_between_two_hosts_comes_into_the_machine_at_hand(fanlight, pre
     assert 1e5 < network["link"] < 40e6 and network["overhead"] > 0
 
 
+def test_the_links_delay_is_what_was_set(fanlight, prefix, clean, tmp_path):
+    import fanlight as package
+
+    tried = subprocess.run([ROOT / "tests/cluster", "--mpi", "none", "--delay", "1ms", "true"], capture_output=True, text=True)
+    if tried.returncode == 77:
+        pytest.skip(tried.stderr.strip())
+    clean.setenv("XDG_CACHE_HOME", str(tmp_path))
+    fanlight("bench", "--hosts", "2", "-n", "2", "--limits", "--delay", "2ms", "--mpi", f"mpich={prefix}")
+    network = package.Machine("this", (tmp_path / "fanlight" / "this.txt").read_text()).network
+    assert 1.9e-3 < network["latency"] + 2 * network["overhead"] < 20e-3
+
+
 def test_hosts_go_with_the_operations_alone(fanlight):
     assert "--hosts" in fanlight("bench", "--hosts", "2", "--passthrough", code=2).stderr
