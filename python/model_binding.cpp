@@ -1,9 +1,11 @@
 // The cost model for Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "binding.h"
@@ -61,7 +63,6 @@ double pieces(nb::handle algorithm, const Problem& whole, bool single_copy, std:
 
 nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, Transfer transfer, Transport transport, bool with_spans) {
     const Placement places(machine, p.size, nodes);
-    if (transfer.inlined == 0) transfer.inlined = SharedSlots(nullptr, (p.size + places.domains(0) - 1) / places.domains(0)).payload_bytes();
     Problem piece = p;
     if (places.domains(0) == 1) {
         std::size_t bytes = 0;
@@ -131,13 +132,16 @@ void bind_model(nb::module_& m) {
     }, "algorithm"_a, "problem"_a, "single_copy"_a = true,
        "What problem.rank makes of it in a program on one node: the bytes of a piece, and how many schedules and steps are made for "
        "that.  ValueError where the group's memory forbids it: there a program goes to the MPI library");
-    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
+    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::optional<std::size_t> inlined,
                          std::size_t copied_once, bool own_pages, bool asks_ahead, std::string_view transport, bool with_spans) {
+        const int on = Placement(machine, p.size, nodes).domains(0);
         return simulated(algorithm, p, machine, nodes,
-                         {.inlined = inlined, .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, transport_from(transport), with_spans);
-    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = 0,
+                         {.inlined = inlined.value_or(SharedSlots(nullptr, (p.size + on - 1) / on).payload_bytes()),
+                          .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, transport_from(transport), with_spans);
+    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = nb::none(),
        "copied_once"_a = Transfer{}.copied_once, "own_pages"_a = false, "asks_ahead"_a = false, "transport"_a = "shared", "spans"_a = false,
-       "Seconds on a machine, in all and for each rank; inlined: 0 as many bytes as the cells of so many ranks on a node hold; in how many pieces; spans: (rank, round, step, peer, bytes, begin, ready, end)");
+       "Seconds on a machine, in all and for each rank; in how many pieces; inlined: None as many bytes as the cells of so many ranks on "
+       "a node hold; spans: (rank, round, step, peer, bytes, begin, ready, end)");
 }
 
 }  // namespace fanlight

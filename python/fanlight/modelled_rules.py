@@ -9,21 +9,24 @@ from __future__ import annotations
 import functools
 import math
 import os
+import re
 import tempfile
+import textwrap
 from concurrent.futures import ProcessPoolExecutor
 
 from . import _core
 from .tune_statistics import cheapest, ranges
 from .units import format_bytes
 
-OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "gather", "scatter", "alltoall", "reduce-scatter-block")
+# No reductions: their last bits must not depend on whether ranks have cores of their own, and with fewer these were measured.
+OPERATIONS = ("barrier", "bcast", "allgather", "gather", "scatter", "alltoall")
 BANDS = ((9, 32), (33, 64), (65, None))
 CASES = (("icx2x32", 16), ("milan2x48", 16), ("rome2x64", 16), ("icx2x32", 32), ("milan2x48", 24), ("genoa", 24), ("rome2x64", 32),
          ("icx2x32", 64), ("milan2x48", 48), ("genoa", 48), ("rome2x64", 64), ("milan2x48", 96), ("rome2x64", 128), ("grace4x72", 72),
          ("grace4x72", 144), ("grace4x72", 288))
 SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 8 << 20)
 DIRECT = 32768  # from here on it matters how a peer's memory is read: in place, by a system call, or by way of staging
-ALL_BLOCKS = ("allgather", "gather", "scatter", "alltoall", "reduce-scatter-block")
+ALL_BLOCKS = ("allgather", "gather", "scatter", "alltoall")
 MOST_BYTES = 32 << 20   # of a rank's blocks together
 MOST_PLANNING = 8192    # steps that are made to plan one call: well below a millisecond
 MARGIN = 1.25           # so much faster a rule must be than what it replaces: the model's own error
@@ -40,23 +43,18 @@ HEAD = """\
 @functools.cache
 def machine(name: str, called: bool = False):
     text = dict(_core.machines())[name]
-    return _core.Machine(name, text.replace("ranks ", "ranks call=0.5us copied=10G ", 1) if called else text)
+    return _core.Machine(name, re.sub("^ranks ", "ranks call=0.5us copied=10G ", text, flags=re.MULTILINE) if called else text)
 
 
 def problem(operation: str, ranks: int, size: int, topology: str, parameters: dict, rank: int = 0):
-    element = 8 if _core.is_reduction(operation) else 1
-    return _core.Problem(operation, ranks, rank=rank, bytes=0 if operation == "barrier" else size, element=element, topology=topology, **parameters)
+    return _core.Problem(operation, ranks, rank=rank, bytes=0 if operation == "barrier" else size, topology=topology, **parameters)
 
 
 def ways(operation: str):
-    """What serves any number of ranks and any operator, with parameters."""
+    """What serves any number of ranks, with parameters."""
     for a in _core.algorithms(operation):
-        if a.power_of_two or a.even or a.commutative:
-            continue
-        yield a, {}
-        # Of a reduction another degree has other last bits.
-        for degree in (4, 8) if "degree" in a.parameters and not _core.is_reduction(operation) else ():
-            yield a, {"degree": degree}
+        if not (a.power_of_two or a.even):
+            yield from ((a, {"degree": degree} if degree else {}) for degree in ((0, 4, 8) if "degree" in a.parameters else (0,)))
 
 
 def text_of(name: str, parameters: dict) -> str:
@@ -130,28 +128,19 @@ def sizes_in(operation: str, band: tuple[int, int | None]) -> list[int]:
     return [8] if operation == "barrier" else [s for s in SIZES if s * most <= MOST_BYTES]
 
 
-def bands_of(operation: str) -> list[tuple[int, int | None]]:
-    """Up to 32 ranks reductions were measured, on fewer cores; their bits must not depend on how many there are."""
-    return [b for b in BANDS if b[0] > 32 or not _core.is_reduction(operation)]
-
-
 def rules_of(operation: str, band: tuple[int, int | None], results: dict) -> dict:
     """By algorithm and condition its gains over what is chosen now."""
     sizes = sizes_in(operation, band)
-    of = {single: [ratios([results[operation, size, *case][single] for case in cases_in(band)]) for size in sizes] for single in (True, False)}
-    together = [{name: yes[name] + no[name] for name in yes.keys() & no.keys()} for yes, no in zip(of[True], of[False])]
-    # The bits of a reduction must not depend on what is found at the start either.
-    cells = [("", together)] if _core.is_reduction(operation) else [(" single_copy=yes", of[True]), (" single_copy=no", of[False])]
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for single, by_size in cells:
-        for first, last, name, inside in ranges(sizes, chosen(by_size)):
+    for single in (True, False):
+        cells = [ratios([results[operation, size, *case][single] for case in cases_in(band)]) for size in sizes]
+        for first, last, name, inside in ranges(sizes, chosen(cells)):
             # Beyond what was asked the rules below stay.
             length = bound(first if first > sizes[0] else 0) + ".." + bound(last if last < SIZES[-1] and operation != "barrier" else 0)
-            conditions = f"ranks={band[0]}..{band[1] or ''} nodes=..1" + (f" bytes={length}" if length != ".." else "")
-            found.setdefault((name, conditions), {})[single] = [1 / r for size in inside for r in by_size[sizes.index(size)][name]]
-    cores = "" if _core.is_reduction(operation) else " oversubscribed=no"
-    return {(name, conditions + (next(iter(by_single)) if len(by_single) < len(cells) else "") + cores): sum(by_single.values(), [])
-            for (name, conditions), by_single in found.items()}
+            conditions = f"ranks={band[0]}..{band[1] or ''} nodes=..1 oversubscribed=no" + (f" bytes={length}" if length != ".." else "")
+            found.setdefault((name, conditions), {})[single] = [1 / r for size in inside for r in cells[sizes.index(size)][name]]
+    only = lambda by_single: f" single_copy={'yes' if True in by_single else 'no'}" if len(by_single) == 1 else ""  # noqa: E731
+    return {(name, conditions + only(by_single)): sum(by_single.values(), []) for (name, conditions), by_single in found.items()}
 
 
 def bound(size: int) -> str:
@@ -160,7 +149,7 @@ def bound(size: int) -> str:
 
 def everything(operations, progress) -> dict:
     """The times of all, by operation, size, machine and ranks."""
-    jobs = [(operation, size, *case) for operation in operations for band in bands_of(operation) for case in cases_in(band) for size in sizes_in(operation, band)]
+    jobs = [(operation, size, *case) for operation in operations for band in BANDS for case in cases_in(band) for size in sizes_in(operation, band)]
     jobs.sort(key=lambda job: -job[3])  # the longest first, so that none is left alone with them
     task, found = progress.add_task("", total=len(jobs)), {}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
@@ -171,11 +160,13 @@ def everything(operations, progress) -> dict:
 
 
 def text(operations, progress) -> str:
-    results, lines, all_gains = everything(operations, progress), [], []
+    results, lines, gains = everything(operations, progress), [], {}
     for operation in operations:
-        for band in bands_of(operation):
-            for (name, conditions), gains in rules_of(operation, band, results).items():
-                all_gains += gains
+        for band in BANDS:
+            for (name, conditions), of in rules_of(operation, band, results).items():
+                gains.setdefault(operation, []).extend(of)
                 if name != PRESENT:
-                    lines.append(f"{operation:<21} {conditions:<75} -> {name:<28} # {1 / mean([1 / g for g in gains]):.2f} times as fast, {min(gains):.2f} at least")
-    return HEAD + f"# Over all that was asked, where the rules below stay as well: {1 / mean([1 / g for g in all_gains]):.2f}.\n" + "\n".join(lines) + "\n"
+                    lines.append(f"{operation:<21} {conditions:<75} -> {name:<28} # {mean(of):.2f} times as fast, {min(of):.2f} at least")
+    over_all = ", ".join([*(f"{operation} {mean(of):.2f}" for operation, of in gains.items()), f"together {mean(sum(gains.values(), [])):.2f}"])
+    return HEAD + "\n".join(textwrap.wrap(f"Over all that was asked, also where the rules below stay: {over_all}.", 118, initial_indent="# ",
+                                          subsequent_indent="# ")) + "\n" + "\n".join(lines) + "\n"
