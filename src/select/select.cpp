@@ -113,7 +113,7 @@ Selector::Selector(std::string_view forced, const std::string& file, std::string
     add_forced(rules_, chosen, "fanlight_set_algorithm");
     if (!file.empty()) add_rules(rules_, file_ = read_file(file), file);
     add_rules(rules_, tuned.text, tuned.file, true);
-    add_rules(rules_, built_in_rules(), "built-in rules");
+    add_rules(rules_, built_in_rules(), "built-in rules", true);
 }
 
 Selector::~Selector() = default;

@@ -84,7 +84,7 @@ private:
     std::string file_;  // its text
 };
 
-// The built-in rules' text (src/select/rules.txt).
+// The built-in rules' text: those for many ranks on a node, by the model (src/select/modelled.txt), then rules.txt.
 std::string_view built_in_rules();
 
 }  // namespace fanlight
