@@ -153,6 +153,9 @@ CHECKS = [
     (r"src/(execute/exchange|collective/(message|window)_transport)", [*EXECUTE_TESTS, PRELOAD],
      [unit("execute_exchange_test"), on_mpi("test_transports", "between_nodes or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
     (r"src/(execute|transport)/", [*EXECUTE_TESTS, PRELOAD], [*EXECUTE, *ORDERS, *ALL_MPI]),
+    (r"src/collective/(trace|report|call_counts)", [PRELOAD], [on_mpi("test_trace"), *ALL_MPI]),
+    (r"src/collective/guard", [PRELOAD], [on_mpi("test_guard"), *ALL_MPI]),
+    (r"src/collective/device_memory", [PRELOAD], [on_mpi("test_device_memory"), *ALL_MPI]),
     (r"src/collective/", [PRELOAD], ALL_MPI),
 ]
 
