@@ -209,7 +209,7 @@ def prepare():
             "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=OFF", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
             f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
-    if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(SANITIZED), "-DFANLIGHT_TESTS=ON", "-DFANLIGHT_SANITIZE=thread"], BUILD_LIMIT) != 0:
+    if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(SANITIZED), "-DFANLIGHT_TESTS=ON", "-DFANLIGHT_SANITIZE=thread", "-DFANLIGHT_UNITY=ON"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
     # The programs that run on MPICH do not change with the sources.
     if run(["cmake", "--build", str(BUILD), "--target", "help"], BUILD_LIMIT) != 0 or not built(
