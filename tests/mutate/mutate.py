@@ -28,8 +28,9 @@ WORK = ROOT / "build/mutate"
 TREE, BUILD, SANITIZED, RESULTS = WORK / "tree", WORK / "build", WORK / "sanitized", WORK / "results.json"
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
 # How long one build may take, and a command without a change; with one a multiple of that (--patience): what hangs is
-# noticed, and a slow machine is not taken for a change that was noticed.
-BUILD_LIMIT, TEST_LIMIT, SHORTEST = 3600, 1200, 5
+# noticed, and a slow machine is not taken for a change that was noticed.  A command is run without a change when it has
+# first failed with one; until then it is taken to need UNKNOWN.
+BUILD_LIMIT, TEST_LIMIT, SHORTEST, UNKNOWN = 3600, 1200, 5, 60
 
 
 # --- what is changed ----------------------------------------------------------------------
@@ -221,35 +222,43 @@ def words(command):
     return ("ThreadSanitizer: " if SANITIZED in pathlib.Path(command[0]).parents else "") + " ".join(pathlib.Path(w).name if "/" in w else w for w in command)
 
 
+def passes_unchanged(command, targets, clean):
+    """What fails without a change notices none.  clean: how long each command takes so, 0 if it fails."""
+    if words(command) not in clean:
+        if not built(targets) or not sanitized(command):
+            sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
+        began = time.monotonic()
+        passes = run(command, TEST_LIMIT) == 0
+        clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
+        print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
+        if not passes:
+            print(run.output[-1000:], flush=True)
+    return clean[words(command)] > 0
+
+
 def tried(change, clean, patience):
-    """What one change comes to.  clean: how long each command takes without a change, 0 if it fails."""
+    """What one change comes to."""
     targets, commands = checks(change.file)
     start = time.monotonic()
     copy = TREE / change.file
     original = copy.read_text()
     result = {"found": None}
     try:
-        # What fails without a change notices none.
-        for command in commands:
-            if words(command) not in clean:
-                if not built(targets) or not sanitized(command):
-                    sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
-                began = time.monotonic()
-                passes = run(command, TEST_LIMIT) == 0
-                clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
-                print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
-                if not passes:
-                    print(run.output[-1000:], flush=True)
         copy.write_text(change.applied(original))
         if not built(targets):
             return {"found": "does not compile"}
         for command in commands:
-            if not clean[words(command)] or not sanitized(command):
+            if clean.get(words(command)) == 0 or not sanitized(command):
                 continue
-            status = run(command, patience * max(SHORTEST, clean[words(command)]))
-            if status != 0:
+            status = run(command, patience * max(SHORTEST, clean.get(words(command), UNKNOWN)))
+            if status == 0:
+                continue
+            copy.write_text(original)
+            if passes_unchanged(command, targets, clean):
                 result = {"found": words(command) + (" (too long)" if status is None else "")}
                 break
+            copy.write_text(change.applied(original))
+            built(targets)
     finally:
         copy.write_text(original)
     return result | {"seconds": round(time.monotonic() - start)}
