@@ -118,7 +118,7 @@ def test_between_nodes_over_windows(mpi, transport, nodes, tmp_path, fanlight_on
                     with_levels(nodes, 3))
 
 
-@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+@pytest.mark.parametrize("mpi", [OPENMPI], ids=str)
 def test_what_is_put_before_a_rank_is_through_with_its_window(mpi, fanlight_only):
     """Rank 1 is slow by tools/slow.c.  Nothing is put before all have cleared their windows."""
     settings = {"TRANSPORT": "rma-lock", "ALGORITHM": "allreduce:recursive-doubling"}
