@@ -411,6 +411,7 @@ def test_a_profiling_tool_above_and_below(mpi, fanlight_only):
     tool = mpi.program("profiler.so")
     above = run(mpi, 2, "plain_calls", preloads=(tool, None)).must_be_ok()
     assert "profiler: 100 allreduces, 50 bcasts" in above.out, str(above)
+    assert above.report.calls("barrier", "mpi") == 2, f"written although the tool calls PMPI_Finalize\n{above}"
     below = run(mpi, 2, "plain_calls", preloads=(None, tool)).must_be_ok()
     assert re.search(r"profiler: \d+ allreduces, \d+ bcasts", below.out), str(below)
     assert below.report.calls("allreduce") > 90, str(below)
