@@ -314,6 +314,13 @@ def test_process_vm_readv_is_forbidden(mpi, ranks, plain):
         assert "single copy yes" in run(mpi, ranks, "plain_calls", {"VERBOSE": 1, "SINGLE_COPY": "on"}).must_be_ok().err
 
 
+@parametrize("mpi", [MPICH], ids=str)
+def test_single_copy_that_is_slower_than_two_copies(mpi, fanlight_only):
+    """Made so by tools/slow.c.  Rank 0 says it, and no other."""
+    result = run(mpi, 3, "plain_calls", {"VERBOSE": 1}, preloads=(None, mpi.program("slow.so")), settings={"SLOW": "single-copy"}).must_be_ok()
+    assert result.err.count("no single copy: slower here") == 1 and result.err.count("single copy no,") == 1, str(result)
+
+
 @parametrize("mpi", [MPICH, repeated(IMPI)], ids=str)
 def test_more_than_two_gib(mpi, plain):
     with open("/proc/meminfo") as f:
@@ -404,6 +411,7 @@ def test_a_profiling_tool_above_and_below(mpi, fanlight_only):
     tool = mpi.program("profiler.so")
     above = run(mpi, 2, "plain_calls", preloads=(tool, None)).must_be_ok()
     assert "profiler: 100 allreduces, 50 bcasts" in above.out, str(above)
+    assert above.report.calls("barrier", "mpi") == 2, f"written although the tool calls PMPI_Finalize\n{above}"
     below = run(mpi, 2, "plain_calls", preloads=(None, tool)).must_be_ok()
     assert re.search(r"profiler: \d+ allreduces, \d+ bcasts", below.out), str(below)
     assert below.report.calls("allreduce") > 90, str(below)
