@@ -18,9 +18,16 @@ Executor::Executor(const SharedSlots& slots, int rank, int size, Waiter::Hooks h
       rank_(rank),
       size_(size),
       mapped_scratch_(mapped_scratch),
-      known_done_(static_cast<std::size_t>(size), 0),
-      memory_(slots, rank, size),
-      seen_bits_(slots.slots() * slots.register_words(), 0) {}
+      memory_(slots, rank, size) {
+    if (slots.base()) enter();
+}
+
+void Executor::enter() {
+    known_done_.assign(static_cast<std::size_t>(size_), 0);
+    all_done_ = 0;
+    seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
+    memory_.enter();
+}
 
 void Executor::meet() {
     memory_.meet();

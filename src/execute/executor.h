@@ -22,6 +22,8 @@ class Executor {
 public:
     // `mapped_scratch`: mapped by all, in equal parts for each member.
     Executor(const SharedSlots&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
+    // The group has memory from now on, in which nothing has been run.
+    void enter();
     // Before the first operation, when all members are there.
     void meet();
 

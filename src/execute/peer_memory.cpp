@@ -17,9 +17,13 @@ PeerMemory::PeerMemory(const SharedSlots& slots, int rank, int size)
       known_(static_cast<std::size_t>(size), 0),
       is_own_(static_cast<std::size_t>(size), 0),
       looked_(static_cast<std::size_t>(size), 0),
-      arenas_(static_cast<std::size_t>(size)) {
-    store(slots.member(rank).pid_namespace, pid_namespace());
-    store(slots.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+      arenas_(static_cast<std::size_t>(size)) {}
+
+void PeerMemory::enter() {
+    base_ = 0;
+    std::ranges::fill(looked_, false);
+    store(shared_slots_.member(rank_).pid_namespace, pid_namespace());
+    store(shared_slots_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
 }
 
 void PeerMemory::meet() {

@@ -28,7 +28,8 @@ inline constinit std::atomic<std::uint64_t> messages_lent{0};
 class PeerMemory {
 public:
     PeerMemory(const SharedSlots&, int rank, int size);
-    // When all members are there.
+    // When there is memory to meet in, and when all members are there.
+    void enter();
     void meet();
     pid_t pid(int peer) const { return pids_[static_cast<std::size_t>(peer)]; }
     // In this process's pid namespace; elsewhere the same number may be a stranger's, or nobody's.

@@ -112,7 +112,7 @@ def is_served(f, leave):
 
 
 def waits_by_test(f, function, names, arguments, call, leave):
-    """MPI_Waitxxx while something of ours is under way: MPI_Testxxx again and again.
+    """MPI_Waitxxx while an operation of ours is in flight: MPI_Testxxx again and again.
 
     `function` is its type; `call` and `leave` are how it is called with arguments, and how the
     wrapper ends after that.  MPI_Test has one argument more than MPI_Wait, the flag before the
@@ -133,7 +133,7 @@ def waits_by_test(f, function, names, arguments, call, leave):
 
 
 def in_library(f, c=True):
-    """What the wrapper does first while a persistent operation runs apart."""
+    """What the wrapper does first while a persistent operation completes in the library."""
     if f.kind not in ("waited", "polled", "freed") or not any("Request" in p.type for p in f.parameters):
         return []
     where = next(p for p in f.parameters if "Request" in p.type)
