@@ -351,6 +351,8 @@ def explain(
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
               + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"].partition("  # ")[0])
+    if c["passed_over"]:
+        t.add_row("passed over", c["passed_over"])
     if said := tune_rules.measurement_of(c["rule"], length):
         t.add_row("measured", said)
     if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:

@@ -19,6 +19,7 @@ PROBLEM, NOTE, FINE = "problem", "note", "fine"
 _COLLECTIVES = ("MPI_Allreduce", "MPI_Bcast", "MPI_Barrier", "MPI_Alltoall", "MPI_Reduce", "MPI_Allgather")
 # A group of 8 ranks takes 6 MiB, and programs have several.
 _MEMORY_OF_A_RANK = 2 << 20
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
 
 
 @dataclass
@@ -101,6 +102,15 @@ def of_shared_heap(preloaded: list[str], loaded: dict[str, Path | None]):
                       "Run the program without that library, or without FANLIGHT_HEAP=shared.")
     else:
         yield Finding(FINE, "shared heap", str(heap))
+        yield from of_pages_of_shared_heap()
+
+
+def of_pages_of_shared_heap():
+    private, shared = (_line(str(HUGE_PAGES / name)) for name in ("enabled", "shmem_enabled"))
+    if "[never]" not in private and ("[never]" in shared or "[deny]" in shared):
+        yield Finding(NOTE, "huge pages", f"the kernel gives them to private memory alone ({HUGE_PAGES}/shmem_enabled): programs that have long "
+                                          "blocks in them, or ask for it by madvise, lose them in the shared heap",
+                      f"As root: echo advise > {HUGE_PAGES}/shmem_enabled")
 
 
 def is_ours(file) -> str | None:
@@ -217,9 +227,9 @@ def of_cores(ranks: int | None):
 
 
 def of_huge_pages():
-    if "[never]" in _line("/sys/kernel/mm/transparent_hugepage/enabled"):
+    if "[never]" in _line(str(HUGE_PAGES / "enabled")):
         yield Finding(NOTE, "huge pages", "switched off: global memory (docs/global-memory.md) is in ordinary pages",
-                      "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+                      f"echo madvise > {HUGE_PAGES}/enabled")
 
 
 def of_slurm(mpi: mpis.Mpi | None):

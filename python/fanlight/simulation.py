@@ -196,6 +196,8 @@ def simulate(
     against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here, each flat algorithm forced under this MPI "
                                          "(mpich, openmpi, impi), and compare; `this` is the machine as that run found it, and --nodes are "
                                          "hosts made of namespaces (root)."),
+    rules: bool = typer.Option(False, "--rules", help="Print the selection's rules for many ranks on a node, as the model has them "
+                                                      "(src/select/modelled.txt); of one OPERATION, or of all."),
     delay: str = typer.Option("", "--delay", help="With --against-measured: the delay that each host's link adds, for instance 50us."),
     rate: str = typer.Option("", "--rate", help="With --against-measured: the bandwidth of each host's link, for instance 1gbit."),
 ):
@@ -209,6 +211,12 @@ def simulate(
         from . import papers_simulated
 
         papers_simulated.run(paper, ranks, parse_sizes(sizes) if sizes else [], console)
+        return
+    if rules:
+        from . import modelled_rules
+
+        with shown_progress() as progress:
+            print(modelled_rules.text([cli.check_operation(operation)] if operation else modelled_rules.OPERATIONS, progress), end="")
         return
     if not operation or ranks is None:
         raise FanlightError("which operation, of how many ranks?", "For instance: fanlight simulate allreduce -n 128 --machine rome2x64")
