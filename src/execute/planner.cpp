@@ -168,15 +168,12 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
+    const std::string name = std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name);
     if (offers > SharedSlots::offers_per_operation)
-        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(offers) + " offers in one operation; there is room for " +
+        throw std::invalid_argument(name + " would make " + std::to_string(offers) + " offers in one operation; there is room for " +
                                     std::to_string(SharedSlots::offers_per_operation));
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " would have to stage a whole buffer of all ranks' blocks, " +
-                                std::to_string(total_bytes(problem)) + " bytes; there is room for " +
-                                std::to_string(room) +
-                                " (it serves longer ones where single copy is allowed)");
+    throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
+                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
 }
 
 // Messages may be of any length; windows have room for so much.
