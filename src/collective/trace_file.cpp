@@ -30,7 +30,7 @@ namespace {
 
 // How far this rank's clock is ahead of the writer's: 0 where they may be one, as within a node.  No rank
 // leaves a barrier before all others have entered it, so that each gives a bound on either side.
-std::int64_t ahead_of(int writer, int rank, int ranks) {
+std::int64_t ahead_of(int writer, int rank) {
     constexpr int barriers = 16;
     std::int64_t own[2 * barriers];
     for (int i = 0; i < barriers; ++i) {
@@ -41,7 +41,7 @@ std::int64_t ahead_of(int writer, int rank, int ranks) {
     std::int64_t theirs[2 * barriers];
     std::copy(std::begin(own), std::end(own), theirs);
     mpi().Bcast(theirs, sizeof theirs, MPI_BYTE, writer, MPI_COMM_WORLD);
-    if (rank == writer || ranks == 1) return 0;
+    if (rank == writer) return 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 2 * barriers; i += 2) {
         least = std::max(least, own[i] - theirs[i + 1]);
@@ -115,7 +115,7 @@ void write(const std::string& file, const std::vector<const Events*>& threads, s
     m.Comm_rank(MPI_COMM_WORLD, &rank);
     m.Comm_size(MPI_COMM_WORLD, &ranks);
     const int writer = writer_of(file);
-    const std::int64_t ahead = ahead_of(writer, rank, ranks);
+    const std::int64_t ahead = ahead_of(writer, rank);
     // The first rank's start is zero.
     std::int64_t started = process_started_ns - ahead, first = 0;
     m.Allreduce(&started, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);

@@ -76,7 +76,7 @@ public:
         }
         Simulation result{0, {}, std::move(spans_)};
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
-            if (ranks_[r].round < schedules_[r].rounds()) throw std::invalid_argument("these schedules come to a deadlock: rank " + std::to_string(r) + " does not end");
+            if (ranks_[r].round < schedules_[r].rounds()) throw std::invalid_argument("these schedules deadlock: rank " + std::to_string(r) + " does not end");
             result.finish.push_back(ranks_[r].entered);
         }
         if (!ranks_.empty()) result.seconds = std::ranges::max(result.finish);

@@ -53,6 +53,7 @@ struct Choice {
     bool flat = false, by_levels = false, lanes = false;  // flat=yes, flat=no
     bool forced = false;                                  // and by no rule
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
+    std::string passed_over;               // plans from files that came before it, and why they were not chosen
 };
 
 struct Rule;

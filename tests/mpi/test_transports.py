@@ -118,6 +118,22 @@ def test_between_nodes_over_windows(mpi, transport, nodes, tmp_path, fanlight_on
                     with_levels(nodes, 3))
 
 
+@pytest.mark.parametrize("mpi", [OPENMPI], ids=str)
+def test_what_is_put_before_a_rank_is_through_with_its_window(mpi, fanlight_only):
+    """Rank 1 is slow by tools/slow.c.  Nothing is put before all have cleared their windows."""
+    settings = {"TRANSPORT": "rma-lock", "ALGORITHM": "allreduce:recursive-doubling"}
+    result = run(mpi, 2, "plain_calls", settings, preloads=(None, mpi.program("slow.so")), settings={"SLOW": "window"}, timeout=40).must_be_ok()
+    assert result.report.calls("allreduce") > 90, str(result)
+
+
+@pytest.mark.parametrize("mpi", [MPICH], ids=str)
+def test_single_copy_beside_a_node_of_one_rank(mpi, tmp_path, fanlight_only):
+    """That has nobody to copy from, and forbids nothing."""
+    (tmp_path / "rules").write_text("bcast single_copy=yes -> binomial\nbcast -> linear\n")
+    result = run(mpi, 3, "plain_calls", {"TOPOLOGY": "2x*", "SINGLE_COPY": "on", "RULES": tmp_path / "rules"}).must_be_ok()
+    assert result.report.algorithms("bcast") == {"by-levels(binomial)"}, str(result)
+
+
 def served(result, how):
     """The operations that FANLIGHT_VERBOSE says run `how`."""
     return {o.replace("-", "_") for o in re.findall(rf"^fanlight: ([\w-]+) of \d+ bytes: \S+ {how}", result.err, re.M)}
@@ -143,7 +159,7 @@ def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
 
 @pytest.mark.parametrize("how", ["non-blocking", "persistent"])
 @pytest.mark.parametrize("mpi,settings,reason", [
-    (IMPI, {"TOPOLOGY": "2x*:cyclic"}, "the MPI library has no hook by which operations between nodes could go on inside of its calls"),
+    (IMPI, {"TOPOLOGY": "2x*:cyclic"}, "the MPI library has no hook to advance operations between nodes inside its calls"),
     (MPICH, {"TOPOLOGY": "2x*", "TRANSPORT": "rma-flush"}, "FANLIGHT_TRANSPORT does not serve it"),
     (OPENMPI, {"TRANSPORT": "message"}, "FANLIGHT_TRANSPORT does not serve it")], ids=str)
 def test_requests_are_left_to_the_library(mpi, settings, reason, how, tmp_path, fanlight_only):

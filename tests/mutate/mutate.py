@@ -25,11 +25,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / "build/mutate"
-TREE, BUILD, RESULTS = WORK / "tree", WORK / "build", WORK / "results.json"
+TREE, BUILD, SANITIZED, RESULTS = WORK / "tree", WORK / "build", WORK / "sanitized", WORK / "results.json"
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
 # How long one build may take, and a command without a change; with one a multiple of that (--patience): what hangs is
-# noticed, and a slow machine is not taken for a change that was noticed.
-BUILD_LIMIT, TEST_LIMIT, SHORTEST = 3600, 1200, 5
+# noticed, and a slow machine is not taken for a change that was noticed.  A command is run without a change when it has
+# first failed with one; until then it is taken to need UNKNOWN.
+BUILD_LIMIT, TEST_LIMIT, SHORTEST, UNKNOWN = 3600, 1200, 5, 60
 
 
 # --- what is changed ----------------------------------------------------------------------
@@ -103,28 +104,26 @@ def chosen():
 
 
 def drawn(seed, number):
-    """So many of all the changes that can be made, at most one in a line."""
-    r = random.Random(seed)
+    """So many of all the changes that can be made, at most one in a line.  Each line is drawn by itself, so that an edit
+    elsewhere leaves the others as they were."""
     places = []
     for folder in FOLDERS:
         for path in sorted((ROOT / "src" / folder).glob("*.[ch]*")):
-            text = path.read_text()
-            lines = text.splitlines()
-            for i in range(len(lines)):
-                before = "\n".join(lines[:i]) + "\n" if i else ""
+            file, lines = str(path.relative_to(ROOT)), path.read_text().splitlines()
+            for i, line in enumerate(lines):
                 if possible := list(changes(lines, i)):
-                    places.append((str(path.relative_to(ROOT)), before, possible))
-    r.shuffle(places)
-    for file, before, possible in places[:number]:
-        old, new = r.choice(possible)
-        yield Change(file, old, new, before.count(old))
+                    before = "\n".join(lines[:i]) + "\n" if i else ""
+                    r = random.Random(f"{seed} {file} {line} {before.count(line)}")
+                    old, new = r.choice(possible)
+                    places.append((r.random(), Change(file, old, new, before.count(old))))
+    return [change for _, change in sorted(places, key=lambda place: place[0])[:number]]
 
 
 # --- which tests notice -------------------------------------------------------------------
 
-def unit(name, only=""):
+def unit(name, only="", build=BUILD):
     folder = name.split("_")[0]
-    return [str(BUILD / f"tests/{folder}/{name}"), "--gtest_brief=1", *([f"--gtest_filter={only}"] if only else [])]
+    return [str(build / f"tests/{folder}/{name}"), "--gtest_brief=1", *([f"--gtest_filter={only}"] if only else [])]
 
 
 def on_mpi(file, only=""):
@@ -141,18 +140,26 @@ ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not kille
 EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
            unit("execute_polling_test"), unit("execute_wait_test"),
            unit("execute_threads_test")]
-PRELOAD, MPI_TESTS, API_TESTS = "lib/fanlight/libfanlight-mpich.so", "tests/mpi/all", "tests/api/all"
+# The order of two stores, which a processor may keep all the same.
+ORDERS = [unit(f"execute_{name}_test", only, SANITIZED) for name, only in (("concurrent", ""), ("threads", SOME))]
+PRELOAD = "fanlight-mpich"
+EXECUTE_TESTS = [f"execute_{name}_test" for name in ("concurrent", "threads", "exchange", "polling", "wait")]
 
 # The first pattern that fits: what is built, and what runs.
 CHECKS = [
-    (r"src/select/", ["select_test", PRELOAD, MPI_TESTS, API_TESTS], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
+    (r"src/select/", ["select_test", PRELOAD], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
+    (r"src/schedule/saved_plan", ["execute_saved_plans_test", PRELOAD], [unit("execute_saved_plans_test"), on_mpi("test_saved_plans")]),
     (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("schedule_catalogue_test")]),
-    (r"src/execute/(wait|process_watch)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
+    (r"src/execute/(wait|process_watch)", [*EXECUTE_TESTS, PRELOAD],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
-    (r"src/(execute/exchange|collective/(message|window)_transport)", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS],
+    (r"src/(execute/exchange|collective/(message|window)_transport)", [*EXECUTE_TESTS, PRELOAD],
      [unit("execute_exchange_test"), on_mpi("test_transports", "between_nodes or lanes or one_node"), FUZZ, on_mpi("test_transports")]),
-    (r"src/(execute|transport)/", ["tests/execute/all", PRELOAD, MPI_TESTS, API_TESTS], [*EXECUTE, *ALL_MPI]),
-    (r"src/collective/", [PRELOAD, MPI_TESTS, API_TESTS], ALL_MPI),
+    (r"src/transport/", [*EXECUTE_TESTS, "memory_test", PRELOAD], [unit("memory_test", "Parts.*"), *EXECUTE, *ORDERS, *ALL_MPI]),
+    (r"src/execute/", [*EXECUTE_TESTS, PRELOAD], [*EXECUTE, *ORDERS, *ALL_MPI]),
+    (r"src/collective/(trace|report|call_counts)", [PRELOAD], [on_mpi("test_trace"), *ALL_MPI]),
+    (r"src/collective/guard", [PRELOAD], [on_mpi("test_guard"), *ALL_MPI]),
+    (r"src/collective/device_memory", [PRELOAD], [on_mpi("test_device_memory"), *ALL_MPI]),
+    (r"src/collective/", [PRELOAD], ALL_MPI),
 ]
 
 
@@ -180,8 +187,13 @@ def run(command, limit):
         return None
 
 
-def built(targets):
-    return run(["cmake", "--build", str(BUILD), "--target", *targets], BUILD_LIMIT) == 0
+def built(targets, build=BUILD):
+    return run(["cmake", "--build", str(build), "--target", *targets], BUILD_LIMIT) == 0
+
+
+def sanitized(command):
+    """Builds it where it is one with ThreadSanitizer."""
+    return SANITIZED not in pathlib.Path(command[0]).parents or built([pathlib.Path(command[0]).name], SANITIZED)
 
 
 def prepare():
@@ -197,43 +209,58 @@ def prepare():
             copy.unlink()
     mpich = os.environ.get("FANLIGHT_MPICH_ROOT", ROOT / ".venv/mpich")
     if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(BUILD), "-DFANLIGHT_TESTS=ON", "-DCMAKE_BUILD_TYPE=Quick",
-            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=ON", f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
+            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG -D_GLIBCXX_ASSERTIONS", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=OFF", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
+            f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
+    if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(SANITIZED), "-DFANLIGHT_TESTS=ON", "-DFANLIGHT_SANITIZE=thread", "-DFANLIGHT_UNITY=ON"], BUILD_LIMIT) != 0:
+        sys.exit(run.output)
+    # The programs that run on MPICH do not change with the sources.
+    if run(["cmake", "--build", str(BUILD), "--target", "help"], BUILD_LIMIT) != 0 or not built(
+            sorted(set(re.findall(r"^(mpich-(?!abi-)[\w-]+): phony", run.output, re.M)))):
+        sys.exit(run.output[-3000:])
 
 
 def words(command):
-    return " ".join(pathlib.Path(w).name if "/" in w else w for w in command)
+    return ("ThreadSanitizer: " if SANITIZED in pathlib.Path(command[0]).parents else "") + " ".join(pathlib.Path(w).name if "/" in w else w for w in command)
+
+
+def passes_unchanged(command, targets, clean):
+    """What fails without a change notices none.  clean: how long each command takes so, 0 if it fails."""
+    if words(command) not in clean:
+        if not built(targets) or not sanitized(command):
+            sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
+        began = time.monotonic()
+        passes = run(command, TEST_LIMIT) == 0
+        clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
+        print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
+        if not passes:
+            print(run.output[-1000:], flush=True)
+    return clean[words(command)] > 0
 
 
 def tried(change, clean, patience):
-    """What one change comes to.  clean: how long each command takes without a change, 0 if it fails."""
+    """What one change comes to."""
     targets, commands = checks(change.file)
     start = time.monotonic()
     copy = TREE / change.file
     original = copy.read_text()
     result = {"found": None}
     try:
-        # What fails without a change notices none.
-        for command in commands:
-            if words(command) not in clean:
-                if not built(targets):
-                    sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
-                began = time.monotonic()
-                passes = run(command, TEST_LIMIT) == 0
-                clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
-                print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
-                if not passes:
-                    print(run.output[-1000:], flush=True)
         copy.write_text(change.applied(original))
         if not built(targets):
             return {"found": "does not compile"}
         for command in commands:
-            if not clean[words(command)]:
+            if clean.get(words(command)) == 0 or not sanitized(command):
                 continue
-            status = run(command, patience * max(SHORTEST, clean[words(command)]))
-            if status != 0:
+            status = run(command, patience * max(SHORTEST, clean.get(words(command), UNKNOWN)))
+            if status == 0:
+                continue
+            copy.write_text(original)
+            if passes_unchanged(command, targets, clean):
                 result = {"found": words(command) + (" (too long)" if status is None else "")}
                 break
+            copy.write_text(change.applied(original))
+            built(targets)
     finally:
         copy.write_text(original)
     return result | {"seconds": round(time.monotonic() - start)}
@@ -262,6 +289,11 @@ def main():
     all_changes = first + list(drawn(arguments.seed, 2 * arguments.number))
     for change in first:
         change.applied((ROOT / change.file).read_text())  # says so at once if the text is no longer there
+    for name in reasons:
+        file, _, change = name.partition(": ")
+        lines = {line.strip() for line in (ROOT / file).read_text().splitlines()} if (ROOT / file).exists() else set()
+        if missing := [line for line in change.split(" => ")[0].split(" / ") if line not in lines]:
+            print(f"equivalent.txt: {file} no longer has: {' / '.join(missing)}")
     if not arguments.show:
         prepare()
     counted = []

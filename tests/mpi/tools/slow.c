@@ -1,10 +1,12 @@
 // Makes one side slow, by SLOW=fanlight or SLOW=mpi, so that a test knows what the guard must find.  Preloaded
 // behind Fanlight: its packing is by this PMPI_Pack(_c), the MPI library's own calls that it is compared with are these.
+// SLOW=single-copy: what reads another process's memory; SLOW=window: rank 1, when it has made one.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
 static void wait_if(const char *side) {
@@ -28,6 +30,19 @@ int PMPI_Pack_c(const void *in, MPI_Count n, MPI_Datatype type, void *out, MPI_C
 int MPI_Allgather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm) {
     wait_if("mpi");
     return NEXT(MPI_Allgather)(in, n, type, out, m, to, comm);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m, unsigned long flags) {
+    wait_if("single-copy");
+    return NEXT(process_vm_readv)(pid, to, n, from, m, flags);
+}
+
+int PMPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void *memory, MPI_Win *window) {
+    const int error = NEXT(PMPI_Win_allocate)(bytes, unit, info, comm, memory, window);
+    int rank;
+    PMPI_Comm_rank(comm, &rank);
+    for (int i = 0; rank == 1 && i < 50; ++i) wait_if("window");
+    return error;
 }
 
 // Of what the guard runs beside the program's own.
