@@ -84,12 +84,21 @@ static void wait_until(double moment)
         cpu_pause();
 }
 
+// That all ranks come to know before.
+static double common_moment(Tune *t)
+{
+    double begin = now(), latest = agreed_maximum(&t->shared, begin);
+    if (t->shared.mapped)
+        return latest + 20e-6;
+    return latest + 3 * agreed_maximum(&t->shared, now() - begin); // each time they agree takes so long
+}
+
 // The samples of a window: the longest time of all ranks, the same on all of them.  Infinite: a rank began too late.
 static void take_samples(Tune *t, const Candidate *c, int samples, int calls, double apart, double *taken)
 {
     double mine[MOST_SAMPLES];
     if (t->common_clock) {
-        double first = agreed_maximum(&t->shared, now()) + 20e-6;
+        double first = common_moment(t);
         for (int i = 0; i < samples; ++i) {
             double start = first + i * apart;
             bool late = now() > start;
@@ -116,7 +125,7 @@ static void report_empty_samples(Tune *t)
     double mine[MOST_SAMPLES], taken[MOST_SAMPLES];
     if (!t->common_clock)
         return;
-    double first = agreed_maximum(&t->shared, now()) + 20e-6;
+    double first = common_moment(t);
     for (int i = 0; i < MOST_SAMPLES; ++i) {
         wait_until(first + i * 3e-6);
         mine[i] = now() - (first + i * 3e-6);
@@ -480,10 +489,11 @@ static void write_cpus(FILE *out, const cpu_set_t *cpus)
 int main(int argc, char **argv)
 {
     static const struct option names[] = {{"seconds", 1, 0, 's'}, {"seed", 1, 0, 'r'}, {"memory", 1, 0, 'M'},
-                                          {"same-buffers", 0, 0, 'b'}, {"with-limits", 0, 0, 'L'}, {"bind", 0, 0, 'B'}, {0, 0, 0, 0}};
+                                          {"same-buffers", 0, 0, 'b'}, {"with-limits", 0, 0, 'L'}, {"bind", 0, 0, 'B'},
+                                          {"one-clock", 0, 0, 'C'}, {0, 0, 0, 0}};
     Tune t = {.cell_seconds = 0.5, .memory = (size_t)64 << 20, .random = 1, .most_sets = MOST_SETS};
-    bool limits = false, bind = false;
-    for (int c; (c = getopt_long(argc, argv, "s:r:M:bLB", names, NULL)) != -1;)
+    bool limits = false, bind = false, one_clock = false;
+    for (int c; (c = getopt_long(argc, argv, "s:r:M:bLBC", names, NULL)) != -1;)
         switch (c) {
         case 's': t.cell_seconds = atof(optarg); break;
         case 'r': t.random = 2 * strtoull(optarg, NULL, 10) + 1; break;
@@ -491,16 +501,17 @@ int main(int argc, char **argv)
         case 'b': t.most_sets = 1; break;
         case 'L': limits = true; break;
         case 'B': bind = true; break;
+        case 'C': one_clock = true; break; // also of several nodes, which are on one machine
         default: optind = argc + 1;
         }
     if (optind != argc - 1) {
-        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] [--same-buffers] [--with-limits] [--bind] PLAN\n");
+        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] [--same-buffers] [--with-limits] [--bind] [--one-clock] PLAN\n");
         return 2;
     }
     MPI_Init(&argc, &argv);
     shared_open(&t.shared);
     bool bound = bind && shared_bind(&t.shared);
-    t.common_clock = t.shared.mapped && !t.shared.oversubscribed;
+    t.common_clock = (t.shared.mapped || one_clock) && !t.shared.oversubscribed;
     *(void **)&t.set_algorithm = dlsym(RTLD_DEFAULT, "fanlight_set_algorithm");
     *(void **)&t.get_algorithm = dlsym(RTLD_DEFAULT, "fanlight_get_algorithm");
     Prepare *prepare_comm;

@@ -10,8 +10,8 @@
 include(CMakePackageConfigHelpers)
 
 set(preloads)
-foreach(room IN ITEMS preload global heap)
-  get_property(targets DIRECTORY src/${room} PROPERTY BUILDSYSTEM_TARGETS)
+foreach(layer IN ITEMS preload global heap)
+  get_property(targets DIRECTORY src/${layer} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
     if(type MATCHES "SHARED_LIBRARY|MODULE_LIBRARY")
@@ -52,6 +52,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/fanlight-config-version.c
 install(FILES ${PROJECT_BINARY_DIR}/fanlight-config.cmake ${PROJECT_BINARY_DIR}/fanlight-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fanlight COMPONENT ${component})
 
+# From the folder of the .pc files, which may be lib/x86_64-linux-gnu/pkgconfig.
+file(RELATIVE_PATH FANLIGHT_PREFIX_FROM_PC ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" FANLIGHT_PREFIX_FROM_PC "${FANLIGHT_PREFIX_FROM_PC}")
 set(pkg_config_files)
 foreach(abi IN ITEMS mpich openmpi abi)
   if(TARGET fanlight-${abi})

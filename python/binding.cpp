@@ -332,6 +332,7 @@ NB_MODULE(_core, m) {
         d["parameters"] = dict_of(c.parameters);
         d["lanes"] = c.lanes;
         d["rule"] = c.rule;
+        d["passed_over"] = c.passed_over;
         return d;
     }, "operation"_a, "bytes"_a, "ranks"_a, "nodes"_a = 1, "oversubscribed"_a = false, "single_copy"_a = true,
        "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "", "tuned"_a = "",

@@ -1,9 +1,11 @@
 // The cost model for Python.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <stdexcept>
 
 #include "binding.h"
@@ -22,18 +24,39 @@ namespace {
 // Plans as a program does, on one node, and runs nothing.
 class DryPlanner : public Planner {
 public:
-    DryPlanner(int ranks, bool single_copy) : Planner(nullptr, 0, ranks, single_copy, SharedSlots::Capacity::many, {}) {}
+    DryPlanner(int rank, int ranks, bool single_copy) : Planner(nullptr, rank, ranks, single_copy, SharedSlots::Capacity::many, {}) {}
 };
+
+// What a rank makes of it in a program; throws std::invalid_argument where that would go to the MPI library.
+struct Planned {
+    Plan plan;
+    std::size_t schedules = 0, steps = 0;  // that were made for it, also of other ranks
+};
+Planned planned(std::string_view name, const Problem& whole, bool single_copy) {
+    static thread_local Planned result;
+    static thread_local Schedule (*made)(const Problem&);
+    const Problem p = problem_at(whole, whole.rank);
+    Algorithm counted = named_for(name, p);
+    made = counted.schedule;
+    result = {};
+    counted.schedule = [](const Problem& part) {
+        Schedule s = made(part);
+        ++result.schedules;
+        result.steps += s.steps.size();
+        return s;
+    };
+    DryPlanner(p.rank, p.size, single_copy).plan(counted, p, result.plan);
+    return std::move(result);
+}
 
 // In how many pieces a program would run it.
 double pieces(nb::handle algorithm, const Problem& whole, bool single_copy, std::size_t& bytes) {
     const std::size_t length = bytes = length_of(whole);
     if (!nb::isinstance<nb::str>(algorithm) || length == 0 || lengths_are_unknown(whole.operation)) return 1;
     try {
-        Problem p = problem_at(whole, 0);
-        bytes = DryPlanner(p.size, single_copy).plan(named_for(nb::cast<std::string_view>(algorithm), p), p).piece_bytes;
+        bytes = planned(nb::cast<std::string_view>(algorithm), whole, single_copy).plan.piece_bytes;
     } catch (const std::invalid_argument&) {
-        return 1;  // a program would go to the MPI library
+        return 1;
     }
     return static_cast<double>(length) / static_cast<double>(bytes);
 }
@@ -43,7 +66,7 @@ nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machin
     Problem piece = p;
     if (places.domains(0) == 1) {
         std::size_t bytes = 0;
-        transfer.pieces = pieces(algorithm, p, transfer.copied_once <= length_of(p), bytes);
+        transfer.pieces = pieces(algorithm, p, transfer.copied_once <= total_bytes(p), bytes);
         if (transfer.pieces > 1) piece = piece_of(p, bytes, 0);
     }
     std::vector<Schedule> schedules = schedules_by(algorithm, piece);
@@ -99,13 +122,26 @@ void bind_model(nb::module_& m) {
                  for (const Radices& r : topologies(machine, Placement(machine, ranks, nodes))) result.emplace_back(r.topology, r.radices);
                  return result;
              }, "ranks"_a, "nodes"_a = 0, "What algorithms by levels may be told of it: the text of a topology, and its radices");
-    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::size_t inlined,
+    m.def("plan", [](std::string_view algorithm, const Problem& p, bool single_copy) {
+        const Planned made = planned(algorithm, p, single_copy);
+        nb::dict d;
+        d["piece"] = made.plan.piece_bytes;
+        d["schedules"] = made.schedules;
+        d["steps"] = made.steps;
+        return d;
+    }, "algorithm"_a, "problem"_a, "single_copy"_a = true,
+       "What problem.rank makes of it in a program on one node: the bytes of a piece, and how many schedules and steps are made for "
+       "that.  ValueError where the group's memory forbids it: there a program goes to the MPI library");
+    m.def("simulate", [](nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, std::optional<std::size_t> inlined,
                          std::size_t copied_once, bool own_pages, bool asks_ahead, std::string_view transport, bool with_spans) {
+        const int on = Placement(machine, p.size, nodes).domains(0);
         return simulated(algorithm, p, machine, nodes,
-                         {.inlined = inlined, .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, transport_from(transport), with_spans);
-    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = Transfer{}.inlined,
+                         {.inlined = inlined.value_or(SharedSlots(nullptr, (p.size + on - 1) / on).payload_bytes()),
+                          .copied_once = copied_once, .own_pages = own_pages, .asks_ahead = asks_ahead}, transport_from(transport), with_spans);
+    }, "algorithm"_a, "problem"_a, "machine"_a, "nodes"_a = 0, "inlined"_a = nb::none(),
        "copied_once"_a = Transfer{}.copied_once, "own_pages"_a = false, "asks_ahead"_a = false, "transport"_a = "shared", "spans"_a = false,
-       "Seconds on a machine, in all and for each rank; in how many pieces; spans: (rank, round, step, peer, bytes, begin, ready, end)");
+       "Seconds on a machine, in all and for each rank; in how many pieces; inlined: None as many bytes as the cells of so many ranks on "
+       "a node hold; spans: (rank, round, step, peer, bytes, begin, ready, end)");
 }
 
 }  // namespace fanlight

@@ -4,6 +4,8 @@ Checks that the spikes are identical to the last bit, and prints how long an exc
 spikes (an MPI_Allgather and the MPI_Allgatherv that may follow) takes in both: the median over
 all exchanges of all runs, as the program sees it, with the same clock around the same calls.
 NEURON has a barrier before each exchange, so that waiting for a slower rank is not in it.
+
+With --trace: the same networks under Fanlight without a trace and with one (FANLIGHT_TRACE).
 """
 
 from __future__ import annotations
@@ -79,21 +81,23 @@ def run_once(mpi: mpis.Mpi, python: Path, network: str, args, preloads: list[Pat
         into.add(Path(folder), args.ranks)
 
 
-def compare(mpi: mpis.Mpi, python: Path, args, progress, task) -> list[tuple[str, Runs, Runs]]:
+def compare(mpi: mpis.Mpi, python: Path, args, progress, task, trace: str) -> list[tuple[str, Runs, Runs]]:
     timer = ROOT / "build" / "exchange_timer.so"
-    fanlight = libraries.preload_for(mpi.abi)
+    with_fanlight = [timer, libraries.preload_for(mpi.abi)]
     results = []
     for network in args.networks:
-        alone, faster = Runs(), Runs()
+        first, second = Runs(), Runs()
+        pair = [(first, [timer], {}), (second, with_fanlight, {})]
+        if args.trace:
+            pair = [(first, with_fanlight, {}), (second, with_fanlight, {"FANLIGHT_TRACE": trace})]
         for i in range(args.repeats):
             progress.update(task, description=f"{mpi.name}, {network}")
             # In turn, and each first every other time: what changes on the machine meanwhile
             # meets both.
-            pair = [(alone, [timer]), (faster, [timer, fanlight])]
-            for into, preloads in pair if i % 2 == 0 else reversed(pair):
-                run_once(mpi, python, network, args, preloads, into, {})
+            for into, preloads, settings in pair if i % 2 == 0 else reversed(pair):
+                run_once(mpi, python, network, args, preloads, into, settings)
                 progress.advance(task)
-        results.append((network, alone, faster))
+        results.append((network, first, second))
     return results
 
 
@@ -104,12 +108,15 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--duration", type=float, help="ms of the cells' time")
     parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=list(NETWORKS))
+    parser.add_argument("--trace", action="store_true", help="what a trace costs under Fanlight")
     args = parser.parse_args()
+    names = ("Fanlight", "traced") if args.trace else ("alone", "Fanlight")
 
     pythons = {kind: ROOT / ".venv" / kind / "bin" / "python" for kind in args.mpi}
     found = {kind: mpis.find_mpi(python) for kind, python in pythons.items()}
-    console.print(f"{len(args.networks)} networks on {args.ranks} ranks: {args.repeats} runs of each under its MPI alone "
-                  "and under Fanlight, in turn; thousands of spike exchanges in each.", highlight=False)
+    console.print(f"{len(args.networks)} networks on {args.ranks} ranks: {args.repeats} runs of each under "
+                  + ("Fanlight, without a trace and with one" if args.trace else "its MPI alone and under Fanlight")
+                  + ", in turn; thousands of spike exchanges in each.", highlight=False)
     for kind, mpi in found.items():
         console.print(f"  {mpi.name} {mpi.version()}: {mpi.library}\n"
                       f"  the same by hand: .venv/fanlight/bin/fanlight run -n {args.ranks} "
@@ -120,32 +127,36 @@ def main():
         console.print(f"[bold]Other programs are at work on this machine (load {busy:.1f}): the times below will be "
                       "theirs as well.[/]", highlight=False)
     results = []
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-                  console=console, transient=True) as progress:
+    with tempfile.NamedTemporaryFile(suffix=".json") as trace, \
+            Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
+                     console=console, transient=True) as progress:
         task = progress.add_task("", total=len(found) * len(args.networks) * args.repeats * 2)
         for kind, mpi in found.items():
-            results += [(mpi, *r) for r in compare(mpi, pythons[kind], args, progress, task)]
+            results += [(mpi, *r) for r in compare(mpi, pythons[kind], args, progress, task, trace.name)]
+        if args.trace and not os.path.getsize(trace.name):
+            sys.exit("FAILED: no trace was written")
 
     numbers = ("exchange (µs)", "of each run", "share of the run", "whole run (s)")
     t = table("network", "MPI", "", *numbers, numbers=numbers,
               title="A spike exchange: median over all, smallest and largest median of a run")
     failed = False
-    for mpi, network, alone, faster in results:
-        same = alone.spikes == faster.spikes and alone.count > 0
+    for mpi, network, *both in results:
+        same = both[0].spikes == both[1].spikes and both[0].count > 0
         failed |= not same
-        for runs, who in ((alone, "alone"), (faster, "Fanlight")):
-            first = runs is alone
+        for runs, who in zip(both, names):
+            first = runs is both[0]
             t.add_row(NETWORKS[network] if first else "", mpi.name if first else "", who,
                       f"{runs.median() * 1e6:.2f}", "{:.2f} to {:.2f}".format(*(m * 1e6 for m in runs.per_run())),
                       f"{statistics.median(runs.shares):.1%}", f"{statistics.median(runs.seconds):.2f}")
-        t.add_row(f"  {alone.count:,} spikes", "",
-                  "ratio", f"[bold]{alone.median() / faster.median():.2f}[/]", "", "",
-                  "" if same else "[bold]SPIKES DIFFER[/]")
+        whole = statistics.median(a / b for a, b in zip(both[0].seconds, both[1].seconds))
+        t.add_row(f"  {both[0].count:,} spikes", "",
+                  "ratio", f"[bold]{both[0].median() / both[1].median():.2f}[/]", "", "",
+                  f"{whole:.2f}" if same else "[bold]SPIKES DIFFER[/]")
         t.add_section()
     console.print(t)
     if failed:
         sys.exit("FAILED: the spikes differ")
-    console.print("The spikes are identical to the last bit, with and without Fanlight.")
+    console.print(f"The spikes are identical to the last bit, {'with and without a trace' if args.trace else 'with and without Fanlight'}.")
 
 
 if __name__ == "__main__":

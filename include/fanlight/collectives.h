@@ -1,6 +1,6 @@
 // MPI's collective operations by Fanlight, on the program's communicators: fanlight_allreduce is
 // MPI_Allreduce, with the same arguments, meaning and return codes.  Wrong arguments go to the MPI
-// library, whose error handler it is that raises the error.
+// library, which calls its own error handler.
 //
 // Link libfanlight-<abi>.so (mpich: also Intel MPI; openmpi; abi: MPI-5's standard ABI) before the
 // MPI library.  The program's MPI_Wait, MPI_Test, MPI_Start and so on then take the requests of
@@ -9,10 +9,9 @@
 // the MPI library's, unless this library is preloaded too (`fanlight run`): then both kinds are
 // served, by the same code and the same groups.
 //
-// All ranks of a communicator call the same function: fanlight_bcast on one and MPI_Bcast on
-// another do not meet.  What Fanlight does not serve is the MPI library's own operation, decided
-// alike on all ranks: intercommunicators, a communicator's calls before fanlight_prepare, what a
-// rule leaves to it.
+// All ranks of a communicator must call the same function: fanlight_bcast on one does not match
+// MPI_Bcast on another.  The MPI library serves what Fanlight does not, decided alike on all ranks:
+// intercommunicators, a communicator's calls before fanlight_prepare, what a rule leaves to it.
 #ifndef FANLIGHT_COLLECTIVES_H
 #define FANLIGHT_COLLECTIVES_H
 
@@ -34,23 +33,23 @@ extern "C" {
 #endif
 #endif
 
-// ---- what MPI has not ---------------------------------------------------------------------
+// ---- not in MPI ---------------------------------------------------------------------------
 //
 // Errors are raised by the communicator's error handler; MPI_Error_string says what was wrong.
 
-// Collective.  Sets up what serves this communicator, blocking and non-blocking, at once.
-// Without it the first FANLIGHT_START_AFTER calls are the MPI library's, and non-blocking ones
-// until the next blocking one.
+// Collective.  From now on Fanlight serves this communicator, blocking and non-blocking.  Without
+// this call, the MPI library serves the first FANLIGHT_START_AFTER calls, and after these the
+// non-blocking ones until the next blocking one.
 FANLIGHT_API int fanlight_prepare(MPI_Comm comm);
 
 // Collective, with the same text on all ranks: from now on these algorithms serve this
 // communicator's calls.  "bcast:tree(degree=4),allreduce:ring"; `native` is the MPI library's own;
-// null or "" goes back to the rules.  Between two calls it chooses for one call.  What was chosen
-// before is forgotten; FANLIGHT_ALGORITHM, which is the user's, comes first.  Communicators made
-// from this one begin with the rules.  Names: `fanlight list`.
+// null or "" returns to the rules.  Each call replaces what an earlier one chose; the user's
+// FANLIGHT_ALGORITHM takes precedence.  Communicators made from this one begin with the rules.
+// Names: `fanlight list`.
 //
-// An algorithm whose restriction (a commuting operator, say) forbids a later call ends the program
-// with a message, as it does with FANLIGHT_ALGORITHM.
+// If a restriction of the algorithm (a commuting operator, say) forbids a later call, the program
+// ends with a message, as it does with FANLIGHT_ALGORITHM.
 FANLIGHT_API int fanlight_set_algorithm(MPI_Comm comm, const char *algorithms);
 
 // Local.  Which algorithm would serve a call of this blocking operation ("allreduce") with so many
@@ -59,92 +58,92 @@ FANLIGHT_API int fanlight_set_algorithm(MPI_Comm comm, const char *algorithms);
 FANLIGHT_API int fanlight_get_algorithm(MPI_Comm comm, const char *operation, MPI_Count bytes,
                                         char *text, int length);
 
-// Once on all ranks of MPI_COMM_WORLD: from now on calls are counted and timed, and at
-// MPI_Finalize rank 0 writes the report to this file (JSON), "-" for a table on standard error.
-// As FANLIGHT_REPORT, which names the file where it is set.
+// Call it once on all ranks of MPI_COMM_WORLD: from now on calls are counted and timed, and at
+// MPI_Finalize rank 0 writes the report to this file (JSON), or a table to standard error for "-".
+// FANLIGHT_REPORT does the same, and names the file if it is set.
 FANLIGHT_API int fanlight_report(const char *file);
 
 // Local.  Memory that the other ranks of the node can load from: long messages in it are copied once,
-// without a system call, and reduced where they lie.  So is that of MPI_Alloc_mem, where this
-// library is preloaded or linked.  Null: there is none left.  fanlight_free_mem takes null as well.
+// without a system call, and reduced in place.  MPI_Alloc_mem returns such memory too, if this
+// library is preloaded or linked.  Returns null if none is left.  fanlight_free_mem accepts null.
 FANLIGHT_API void *fanlight_alloc_mem(size_t bytes);
 FANLIGHT_API void fanlight_free_mem(void *block);
 
 // Collective over MPI_COMM_WORLD, while no other thread is in a collective: writes what was counted
-// so far.  The first rank that names a file writes it; the others may pass null.  Where nothing is
-// counted (FANLIGHT_REPORT, fanlight_report) counting begins here.
+// so far.  The first rank that names a file writes it; the others may pass null.  If nothing was
+// counted yet (FANLIGHT_REPORT, fanlight_report), counting begins here.
 FANLIGHT_API int fanlight_write_report(const char *file);
 
 // ---- blocking -----------------------------------------------------------------------------
 
-// Returns when all ranks have come.
+// Returns when all ranks have called it.
 FANLIGHT_API int fanlight_barrier(MPI_Comm comm);
 
-// The root's `buffer` comes to all ranks.
+// Copies the root's `buffer` to all ranks.
 FANLIGHT_API int fanlight_bcast(void *buffer, int count, MPI_Datatype datatype, int root,
     MPI_Comm comm);
 
-// The ranks' vectors of `count` elements, combined element by element, come to the root.
+// Combines the ranks' vectors of `count` elements, element by element, at the root.
 FANLIGHT_API int fanlight_reduce(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 
-// The same to all ranks, with the same bits everywhere.
+// As reduce, but all ranks get the result, with the same bits everywhere.
 FANLIGHT_API int fanlight_allreduce(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
-// Rank r gets the combination of what ranks 0 to r give.
+// Rank r gets the combination of the vectors of ranks 0 to r.
 FANLIGHT_API int fanlight_scan(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
-// Rank r gets the combination of what ranks 0 to r - 1 give; rank 0 gets nothing.
+// Rank r gets the combination of the vectors of ranks 0 to r - 1; rank 0 gets nothing.
 FANLIGHT_API int fanlight_exscan(const void *sendbuf, void *recvbuf, int count,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
-// The vectors of size x `recvcount` elements are combined; rank r gets block r.
+// Combines vectors of size x `recvcount` elements; rank r gets block r.
 FANLIGHT_API int fanlight_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
-// The same with blocks of `recvcounts[r]` elements.
+// As reduce_scatter_block, with blocks of `recvcounts[r]` elements.
 FANLIGHT_API int fanlight_reduce_scatter(const void *sendbuf, void *recvbuf,
     const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 
-// Block r of `recvbuf`, `recvcount` elements, is what rank r gives, on all ranks.
+// On all ranks, block r of `recvbuf`, `recvcount` elements, is rank r's `sendbuf`.
 FANLIGHT_API int fanlight_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
-// Rank r's block has `recvcounts[r]` elements and begins at element `displs[r]`.
+// As allgather; rank r's block has `recvcounts[r]` elements and begins at element `displs[r]`.
 FANLIGHT_API int fanlight_allgatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype,
     MPI_Comm comm);
 
-// As allgather, at the root alone.
+// As allgather, but only the root gets the result.
 FANLIGHT_API int fanlight_gather(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 
-// As allgatherv, at the root alone.
+// As allgatherv, but only the root gets the result.
 FANLIGHT_API int fanlight_gatherv(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
     MPI_Comm comm);
 
-// Block r of the root's `sendbuf` comes to rank r.
+// Rank r gets block r of the root's `sendbuf`.
 FANLIGHT_API int fanlight_scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm);
 
-// Rank r's block has `sendcounts[r]` elements and begins at element `displs[r]`.
+// As scatter; rank r's block has `sendcounts[r]` elements and begins at element `displs[r]`.
 FANLIGHT_API int fanlight_scatterv(const void *sendbuf, const int sendcounts[],
     const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount,
     MPI_Datatype recvtype, int root, MPI_Comm comm);
 
-// Block r of `sendbuf` goes to rank r, block r of `recvbuf` comes from it.
+// Block r of `sendbuf` goes to rank r; block r of `recvbuf` comes from rank r.
 FANLIGHT_API int fanlight_alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtype,
     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm);
 
-// The same with counts and displacements, in elements, for each rank.
+// As alltoall, with a count and a displacement in elements for each rank.
 FANLIGHT_API int fanlight_alltoallv(const void *sendbuf, const int sendcounts[],
     const int sdispls[], MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
     const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm);
 
-// The same with a datatype for each rank, displacements in bytes.
+// As alltoall, with a count, a displacement in bytes and a datatype for each rank.
 FANLIGHT_API int fanlight_alltoallw(const void *sendbuf, const int sendcounts[],
     const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf, const int recvcounts[],
     const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm);

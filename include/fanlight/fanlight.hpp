@@ -1,5 +1,5 @@
 // MPI's collective operations by Fanlight, for C++20: collectives.h with ranges for buffers,
-// exceptions for errors, and requests that wait when they end.
+// exceptions for errors, and requests whose destructors wait.
 //
 //   fanlight::Communicator world(MPI_COMM_WORLD);
 //   std::vector<double> part = ..., sum(part.size());
@@ -12,15 +12,15 @@
 //   again.start();
 //   again.wait();
 //
-// Counts and places of the v forms belong to the operation as buffers do: they must live as long.
-// (alltoallw, large counts and neighborhoods: the functions of collectives.h.)
+// Counts and displacements of the v forms must live as long as the operation, as buffers must.
+// (For alltoallw, large counts and neighborhoods call the functions of collectives.h.)
 //
-// A buffer is any contiguous range of elements (std::vector, std::array, std::span, an array); its
-// length is its number of elements, of a gather, scatter or alltoall the blocks of all ranks.
-// fanlight::in_place stands for MPI_IN_PLACE.  Datatype<T> says which elements there are.
+// A buffer is any contiguous range of elements (std::vector, std::array, std::span, an array).  Its
+// length gives the number of elements; in a gather, scatter or alltoall it holds the blocks of all
+// ranks.  fanlight::in_place stands for MPI_IN_PLACE.  Datatype<T> maps element types to datatypes.
 //
-// Errors: fanlight::Error with MPI's code and text.  Buffers whose lengths do not fit each other:
-// std::invalid_argument, before anything is sent.
+// Errors throw fanlight::Error with MPI's code and text.  Buffers whose lengths do not fit each other
+// throw std::invalid_argument, before anything is sent.
 #ifndef FANLIGHT_FANLIGHT_HPP
 #define FANLIGHT_FANLIGHT_HPP
 

@@ -1,6 +1,6 @@
-// Global memory: every unit (an MPI process) gives a part of its memory, and every other reads
-// and writes it with one-sided operations.  Inside a node they are loads and stores, with no MPI
-// call; between nodes they are MPI RMA.  Epochs, windows and the choice are not the program's.
+// Global memory: every unit (an MPI process) contributes a part of its memory, and all others read
+// and write it with one-sided operations.  Inside a node these are loads and stores, with no MPI
+// call; between nodes they are MPI RMA.  The program has nothing to do with epochs and windows.
 //
 // No mpi.h is needed.  Link libdart-fanlight-<abi>.so of the MPI that the program uses.
 //
@@ -8,7 +8,7 @@
 // (a notification, a barrier, a flag that is put later) sees it.  flush orders it before
 // everything that follows.
 //
-// Every function returns FANLIGHT_OK or what was wrong; fanlight_message() says it in words.
+// Every function returns FANLIGHT_OK or an error code; fanlight_message() describes the error.
 // Misuse is found before anything is done.  With MPI_THREAD_MULTIPLE all functions may be called
 // by several threads; collective ones by one thread at a time for each team, and one
 // notification (peer, index) belongs to one thread at a time on each side.
@@ -31,23 +31,23 @@ extern "C" {
 typedef enum fanlight_code {
     FANLIGHT_OK = 0,
     FANLIGHT_ERR_STATE,     // not initialized, or something still in use
-    FANLIGHT_ERR_ARGUMENT,  // a null pointer, a wrong size, an operator that is none
+    FANLIGHT_ERR_ARGUMENT,  // a null pointer, a wrong size, an unknown operator
     FANLIGHT_ERR_TEAM,      // no such team, or this unit is not in it
     FANLIGHT_ERR_UNIT,      // no such unit in the team
-    FANLIGHT_ERR_SEGMENT,   // the segment has been freed, or never was
+    FANLIGHT_ERR_SEGMENT,   // the segment has been freed, or never existed
     FANLIGHT_ERR_RANGE,     // the access leaves the segment
-    FANLIGHT_ERR_HANDLE,    // the handle is finished, or never was
+    FANLIGHT_ERR_HANDLE,    // the handle is finished, or never existed
     FANLIGHT_ERR_MEMORY,    // no memory left
     FANLIGHT_ERR_MPI        // the MPI library failed
 } fanlight_code;
 
-// What was wrong with this thread's last call that failed.
+// Describes the error of this thread's last call that failed.
 FANLIGHT_API const char *fanlight_message(void);
 
 // ---- start and end ------------------------------------------------------------------------
 
-// Collective over MPI_COMM_WORLD.  Initializes MPI, with MPI_THREAD_MULTIPLE, where the program
-// has not; fanlight_exit then finalizes it.  May be called several times, as often as exit.
+// Collective over MPI_COMM_WORLD.  Initializes MPI, with MPI_THREAD_MULTIPLE, if the program
+// has not; fanlight_exit then finalizes it.  May be called several times; call exit as often.
 FANLIGHT_API fanlight_code fanlight_init(void);
 FANLIGHT_API fanlight_code fanlight_exit(void);
 FANLIGHT_API int fanlight_initialized(void);
@@ -64,7 +64,8 @@ FANLIGHT_API fanlight_code fanlight_team_unit(fanlight_team team, int *unit);
 // that are not named get FANLIGHT_TEAM_NULL.
 FANLIGHT_API fanlight_code fanlight_team_create(fanlight_team parent, const int *units, int count,
                                                 fanlight_team *team);
-// Collective: units of one color make a team, by rising key; a color below zero joins none.
+// Collective: units of one color form a team, in the order of their keys; a unit with a negative
+// color joins none.
 FANLIGHT_API fanlight_code fanlight_team_split(fanlight_team parent, int color, int key,
                                                fanlight_team *team);
 // Collective; everything that was allocated on the team must have been freed.
@@ -111,17 +112,17 @@ static inline fanlight_pointer fanlight_add(fanlight_pointer p, int64_t bytes)
 // alignment: a power of two up to 4096; 0 for 128.
 FANLIGHT_API fanlight_code fanlight_allocate(fanlight_team team, size_t bytes, size_t alignment,
                                              fanlight_pointer *pointer);
-// Collective: memory that the program has, of a length of each unit's own.
+// Collective: registers memory of the program, whose length may differ from unit to unit.
 FANLIGHT_API fanlight_code fanlight_register(fanlight_team team, void *address, size_t bytes,
                                              fanlight_pointer *pointer);
-// Collective: ends what allocate or register began.
+// Collective: frees what was allocated, or ends a registration.
 FANLIGHT_API fanlight_code fanlight_free(fanlight_pointer pointer);
-// Not collective: from a pool of FANLIGHT_LOCAL_MEMORY bytes of each unit, that all reach.  The
-// pointer's unit counts in FANLIGHT_TEAM_ALL.
+// Not collective: allocates from this unit's pool of FANLIGHT_LOCAL_MEMORY bytes, which all units
+// reach.  The pointer's unit counts in FANLIGHT_TEAM_ALL.
 FANLIGHT_API fanlight_code fanlight_local_allocate(size_t bytes, fanlight_pointer *pointer);
 FANLIGHT_API fanlight_code fanlight_local_free(fanlight_pointer pointer);
 
-// The address at which this process reaches it, null where loads and stores do not.
+// The address at which this process reaches it by loads and stores, or null.
 FANLIGHT_API void *fanlight_ptr(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_segment_team(fanlight_pointer pointer, fanlight_team *team);
 
@@ -130,20 +131,20 @@ FANLIGHT_API fanlight_code fanlight_segment_team(fanlight_pointer pointer, fanli
 FANLIGHT_API fanlight_code fanlight_put(fanlight_pointer to, const void *from, size_t bytes);
 FANLIGHT_API fanlight_code fanlight_get(void *to, fanlight_pointer from, size_t bytes);
 
-// Begun; complete after a flush.
+// Begin an operation, which is complete after a flush.
 FANLIGHT_API fanlight_code fanlight_put_begin(fanlight_pointer to, const void *from, size_t bytes);
 FANLIGHT_API fanlight_code fanlight_get_begin(void *to, fanlight_pointer from, size_t bytes);
 
-// Of this segment and unit, or of this segment and all units.  The local forms: `from` may be
-// changed and `to` be read.
+// Complete the operations on this segment and unit, or on this segment and all units.  After the
+// local forms `from` may be changed and `to` may be read.
 FANLIGHT_API fanlight_code fanlight_flush(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_flush_all(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_flush_local(fanlight_pointer pointer);
 FANLIGHT_API fanlight_code fanlight_flush_local_all(fanlight_pointer pointer);
 
-// Begun; complete after a wait, or a test that says so.  Both then set the handle to null, as it is
-// where the operation was complete at once; a null handle is complete, a copy of a finished one
-// an error.
+// Begin an operation, which is complete after a wait or a successful test.  Both then set the handle
+// to null; it is null at once if the operation was complete at once.  A null handle is complete; a
+// copy of a finished handle is an error.
 typedef uint64_t fanlight_handle;
 #define FANLIGHT_HANDLE_NULL ((fanlight_handle)0)
 
@@ -159,10 +160,10 @@ FANLIGHT_API fanlight_code fanlight_test(fanlight_handle *handle, int *done);
 FANLIGHT_API fanlight_code fanlight_test_local(fanlight_handle *handle, int *done);
 FANLIGHT_API fanlight_code fanlight_testall(fanlight_handle *handles, size_t count, int *done);
 FANLIGHT_API fanlight_code fanlight_testall_local(fanlight_handle *handles, size_t count, int *done);
-// Lets go of the handle; a flush still completes the operation.
+// Gives up the handle; a flush still completes the operation.
 FANLIGHT_API fanlight_code fanlight_handle_free(fanlight_handle *handle);
 
-// `count` blocks of `block` bytes, the starts so many bytes apart on each side.
+// `count` blocks of `block` bytes, whose starts are `to_stride` and `from_stride` bytes apart.
 FANLIGHT_API fanlight_code fanlight_put_strided(fanlight_pointer to, size_t to_stride, const void *from,
                                                 size_t from_stride, size_t block, size_t count);
 FANLIGHT_API fanlight_code fanlight_get_strided(void *to, size_t to_stride, fanlight_pointer from,
@@ -176,8 +177,8 @@ FANLIGHT_API fanlight_code fanlight_get_indexed(void *to, fanlight_pointer from,
 
 // ---- notifications ------------------------------------------------------------------------
 
-// put_notify puts, then tells the target: its next wait for this unit and index returns, and
-// the bytes are there.  Notifications are counted: none is lost, each lets one wait return.
+// put_notify puts, then notifies the target: its next wait for this unit and index returns, and
+// the bytes are there.  Notifications are counted: none is lost, and each lets one wait return.
 #define FANLIGHT_NOTIFICATIONS 16
 FANLIGHT_API fanlight_code fanlight_put_notify(fanlight_pointer to, const void *from, size_t bytes,
                                                int index);
@@ -197,8 +198,8 @@ typedef enum fanlight_operator {
     FANLIGHT_LOR, FANLIGHT_BXOR, FANLIGHT_LXOR, FANLIGHT_REPLACE, FANLIGHT_NO_OP
 } fanlight_operator;
 
-// Atomic for each element, whoever else does one with the same type; the pointer must be aligned
-// to the element.  accumulate is complete after a flush, the other two when they return.
+// Atomic for each element, with respect to all atomic operations of the same type; the pointer must
+// be aligned to the element.  accumulate is complete after a flush, the other two when they return.
 FANLIGHT_API fanlight_code fanlight_accumulate(fanlight_pointer to, const void *values, size_t count,
                                                fanlight_type type, fanlight_operator op);
 FANLIGHT_API fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void *value, void *before,
@@ -213,8 +214,8 @@ FANLIGHT_API fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const 
 typedef struct fanlight_lock_object *fanlight_lock;
 #define FANLIGHT_LOCK_NULL ((fanlight_lock)0)
 
-// Collective on the team, both.  One thread of one unit holds a lock; those that wait get it in
-// the order in which they came.
+// create and free are collective on the team.  One thread of one unit holds a lock at a time; those
+// that wait get it in the order in which they came.
 FANLIGHT_API fanlight_code fanlight_lock_create(fanlight_team team, fanlight_lock *lock);
 FANLIGHT_API fanlight_code fanlight_lock_free(fanlight_lock *lock);
 FANLIGHT_API fanlight_code fanlight_lock_acquire(fanlight_lock lock);
@@ -223,25 +224,25 @@ FANLIGHT_API fanlight_code fanlight_lock_release(fanlight_lock lock);
 
 // ---- collective operations on global memory -----------------------------------------------
 
-// All units of the segment's team call them, with the same segments, offsets and numbers; the
-// pointers' units do not count.  Inside a node they are the catalogue's algorithms, and each byte is
-// copied once, from the part where it lies.  What a unit gives is what lies in its part when it
-// calls: what others have put there must have come.  When one returns, this unit's part may be read
-// and written again.
+// All units of the segment's team must call them, with the same segments, offsets and numbers; the
+// units in the pointers are ignored.  Inside a node Fanlight's algorithms serve them, and each byte is
+// copied once, straight from part to part.  A unit contributes what is in its part when it calls:
+// earlier puts into it must have completed.  When the call returns, this unit's part may be read and
+// written again.
 
-// The root's bytes come to the same place in all parts.
+// Copies the root's bytes to the same place in all parts.
 FANLIGHT_API fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root);
-// Unit u's bytes at `from` come to the u-th place of so many bytes after `to`, in all parts;
-// `from` may be that place in each unit's own part, elsewhere the two may not overlap.
+// In all parts, the u-th block of `bytes` bytes after `to` becomes unit u's block at `from`.  `from`
+// may be that block in each unit's own part; otherwise the two must not overlap.
 FANLIGHT_API fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
-// Unit u's v-th bytes after `from` come to unit v's u-th place after `to`; the two do not overlap.
+// Unit u's v-th block after `from` becomes unit v's u-th block after `to`; they must not overlap.
 FANLIGHT_API fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);
-// To the root's part alone; the other parts at `to` are not touched.  `to` may be `from`, otherwise
-// the two do not overlap.  Operators: FANLIGHT_MIN to FANLIGHT_LXOR.
+// The result goes to the root's part only.  `to` may be `from`; otherwise the two must not overlap.
+// Operators: FANLIGHT_MIN to FANLIGHT_LXOR.
 FANLIGHT_API fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count,
                                            fanlight_type type, fanlight_operator op, int root);
-// The same bits on all units; `to` may be `from`, otherwise the two do not overlap.  Operators:
-// FANLIGHT_MIN to FANLIGHT_LXOR.
+// The result goes to all parts, with the same bits.  `to` may be `from`; otherwise the two must not
+// overlap.  Operators: FANLIGHT_MIN to FANLIGHT_LXOR.
 FANLIGHT_API fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count,
                                               fanlight_type type, fanlight_operator op);
 

@@ -67,8 +67,8 @@ def bench(
                                   "messages progress while a rank waits in a barrier; default: 2, 3 and 4 ranks."),
     overlap: bool = typer.Option(False, "--overlap", help="Only how much of a non-blocking allreduce hides behind a computation "
                                  "that calls MPI_Test every 50 us; default: of 1 MiB."),
-    buffers: str = typer.Option("malloc", "--buffers", metavar="KIND", help="Where the buffers come from, under all contenders: malloc, or "
-                                "alloc_mem: MPI_Alloc_mem, whose memory Fanlight's ranks load from directly."),
+    buffers: str = typer.Option("malloc", "--buffers", metavar="KIND", help="Where the buffers come from, under all contenders: malloc; or, where "
+                                "Fanlight's ranks load from directly, alloc_mem: MPI_Alloc_mem, or heap: malloc with the shared heap."),
     native_only: bool = typer.Option(False, "--native-only", help="Only the MPI libraries, without Fanlight."),
     self_check: bool = typer.Option(False, "--self-check", help="Without the preload: all ratios must be 1."),
     bind: bool = typer.Option(True, "--bind/--no-bind", help="Each rank on a core of its own, if there are enough."),
@@ -88,7 +88,7 @@ def bench(
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
-    _check(buffers in ("malloc", "alloc_mem"), f"--buffers {buffers}: unknown", "It is malloc or alloc_mem.")
+    _check(buffers in ("malloc", "alloc_mem", "heap"), f"--buffers {buffers}: unknown", "It is malloc, alloc_mem or heap.")
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
@@ -166,7 +166,7 @@ class Plan:
         self.sizes, self.mode, self.quick, self.settings = sizes, mode, quick, settings
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
-        self.hosts, self.buffers = hosts, buffers
+        self.hosts, self.buffers, self.shared_heap = hosts, buffers, buffers == "heap"
         self.with_limits = not hosts  # which are those of shared memory
         self.problems: list[str] = []
 
@@ -202,7 +202,7 @@ class Plan:
         return modes * (len(self.sizes_for(contender)) if operation != "barrier" else 1)
 
     def arguments(self, operation: str, contender, with_limits: bool) -> list[str]:
-        words = [f"--operations={operation}", f"--mode={self.mode}", f"--buffers={self.buffers}",
+        words = [f"--operations={operation}", f"--mode={self.mode}", f"--buffers={'malloc' if self.shared_heap else self.buffers}",
                  "--sizes=" + ",".join(map(str, self.sizes_for(contender)))]
         if self.quick or contender.slow:
             words.append(f"--blocks={5 if contender.slow else 11}")
@@ -278,7 +278,7 @@ def _measure_all(plan: Plan) -> dict:
                     progress.advance(task)
 
             outcome = bench_run.run_once(c, n, plan.cores, plan.arguments(operation, c, with_limits), plan.preload,
-                                         on_line, launcher_arguments=plan.launcher_arguments, hosts=plan.hosts)
+                                         on_line, launcher_arguments=plan.launcher_arguments, hosts=plan.hosts, shared_heap=plan.shared_heap)
             progress.advance(task, plan.figures(operation, c) - done)
             plan.note(c, n, outcome, operation)
             _record(record, c, n, outcome)
@@ -297,7 +297,7 @@ def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) ->
         for n, c in jobs:
             progress.update(task, description=f"{what}, {c.label}")
             outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
-                                         launcher_arguments=plan.launcher_arguments, hosts=plan.hosts)
+                                         launcher_arguments=plan.launcher_arguments, hosts=plan.hosts, shared_heap=plan.shared_heap)
             plan.note(c, n, outcome, what)
             _record(record, c, n, outcome)
             progress.advance(task)

@@ -8,7 +8,9 @@ All ways take turns in short blocks; what is printed are medians over the blocks
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
+from pathlib import Path
 from statistics import median
 from typing import Callable, Dict, List
 
@@ -16,6 +18,8 @@ import numpy
 from mpi4py import MPI
 
 from . import _mpi, collectives, shared
+from .builder import Problem, Schedule
+from .own_algorithms import algorithm
 
 comm = MPI.COMM_WORLD
 
@@ -24,7 +28,7 @@ def blocks_of(ways: Dict[str, Callable[[int], float]], blocks: int, calls: int) 
     """Microseconds of a call, by way and block: of the slowest rank."""
     times: Dict[str, List[float]] = {name: [] for name in ways}
     for block in range(blocks + 1):
-        for name, way in ways.items():
+        for name, way in list(ways.items())[::-1 if block % 2 else 1]:
             comm.Barrier()
             took = comm.allreduce(way(calls), MPI.MAX) / calls * 1e6
             if block:  # the first one warms up
@@ -88,6 +92,49 @@ def overhead(blocks: int, calls: int) -> None:
         say(f"  {name}: {median(times[name]):.2f} us, {more:.2f} us more")
 
 
+@algorithm("bcast")
+def binomial(p: Problem) -> Schedule:
+    """Puts down the tree of fanlight's own bcast:binomial, from root 0."""
+    s, me, bit = Schedule(p), p.relative(p.rank), 1
+    while bit < p.size and not me & bit:
+        bit *= 2
+    if me:
+        s.arrive(p.absolute(me - bit), s.output, p.bytes)
+        s.next_round()
+    while bit > 1:
+        bit //= 2
+        if me + bit < p.size:
+            s.put(p.absolute(me + bit), s.output if me else s.input, s.output, p.bytes)
+    if not me:
+        s.copy(s.input, s.output, p.bytes)
+    return s
+
+
+def plans(blocks: int, most_calls: int) -> None:
+    def bcast(name: str) -> Callable[[int], float]:
+        def run(calls: int) -> float:
+            collectives.set_algorithm(comm, name)
+            _mpi.seconds_in_c(collectives._BCAST, comm, x, x, MPI.SUM, 4)  # the first one looks for its plan
+            comm.Barrier()
+            return _mpi.seconds_in_c(collectives._BCAST, comm, x, x, MPI.SUM, calls)
+        return run
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = comm.bcast(str(Path(folder, "binomial.plan")))
+        if comm.rank == 0:
+            binomial.save(file, ranks=[comm.size])
+        comm.Barrier()
+        for size in (8, 1 << 10, 64 << 10, 512 << 10, 4 << 20):
+            x = numpy.zeros(size, "u1")
+            times = blocks_of({"built in": bcast("bcast:binomial"), "file": bcast(f"bcast:file({file})")}, blocks,
+                              max(4, min(most_calls, (32 << 20) // size)))
+            ratio = median(b / a for a, b in zip(times["built in"], times["file"]))
+            say(f"bcast of {size} bytes, {comm.size} ranks: binomial from a file {median(times['file']):.2f} us, "
+                f"built in {median(times['built in']):.2f} us, ratio {ratio:.3f}")
+        comm.Barrier()
+    collectives.set_algorithm(comm, "")
+
+
 def resident() -> int:
     """This process's share of the bytes that it has in memory of shared arrays."""
     total, inside = 0, False
@@ -139,6 +186,7 @@ def main() -> None:
     blocks = 5 if quick else 31
     ragged(blocks, 50 if quick else 2000)
     overhead(blocks, 50 if quick else 2000)
+    plans(blocks, 50 if quick else 4000)
     fill(3 if quick else 5, 16 << 20 if quick else 1 << 30)
 
 

@@ -225,15 +225,16 @@ def hosts_script() -> Path:
 
 def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str], preload: bool,
              on_line: Callable[[dict], None] = lambda line: None, timeout: float = 1800,
-             launcher_arguments: list[str] = (), hosts: str = "") -> Outcome:
-    preloads = [libraries.preload_for(contender.mpi.abi)] if preload else []
+             launcher_arguments: list[str] = (), hosts: str = "", shared_heap: bool = False) -> Outcome:
+    preloads = ([libraries.shared_heap()] if shared_heap else []) + ([libraries.preload_for(contender.mpi.abi)] if preload else [])
+    settings = {**contender.settings, **({"FANLIGHT_HEAP": "shared"} if shared_heap else {})}
     if hosts:
         command = [str(hosts_script()), "--mpi", contender.mpi.kind, "--root", str(contender.mpi.library.parent.parent),
                    "--hosts", hosts, *launcher_arguments, "-n", str(ranks),
-                   "env", *launch.rank_environment(preloads, contender.settings), str(contender.program), *arguments]
+                   "env", *launch.rank_environment(preloads, settings), str(contender.program), *arguments]
     else:
         command = launch.command_line(contender.mpi, ranks, cores, contender.program, arguments, preloads,
-                                      contender.settings, list(launcher_arguments))
+                                      settings, list(launcher_arguments))
     environment = {**os.environ, **contender.mpi.environment}
     environment.pop("LD_PRELOAD", None)
     outcome = Outcome([])

@@ -52,8 +52,8 @@ def run(
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1,
                                         help="Ranks; default: the Slurm allocation's tasks, else the usable cores."),
     report: bool = typer.Option(False, "--report", help="At the end print what was called, who served it, and who waited."),
-    report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report there, as JSON."),
-    trace: Optional[Path] = typer.Option(None, "--trace", help="Write each call and each wait there, for ui.perfetto.dev."),
+    report_file: Optional[Path] = typer.Option(None, "--report-file", help="Write the report to this file, as JSON."),
+    trace: Optional[Path] = typer.Option(None, "--trace", help="Write each call and each wait to this file, for ui.perfetto.dev."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     algorithm: List[str] = typer.Option([], "--algorithm", metavar="OPERATION:NAME",
                                         help="Force an algorithm (as FANLIGHT_ALGORITHM); may be repeated."),
@@ -61,9 +61,9 @@ def run(
                                                             "srun, mpiexec, or a path."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG",
                                            help="One argument for the launcher; may be repeated (--launcher-arg=-v)."),
-    shared_heap: bool = typer.Option(False, "--shared-heap", help="Long blocks of malloc lie where the node's other ranks load from "
+    shared_heap: bool = typer.Option(False, "--shared-heap", help="Put long blocks of malloc where the node's other ranks can load from "
                                                                   "them directly (FANLIGHT_HEAP=shared does the same)."),
-    plain: bool = typer.Option(False, "--plain", help="Without Fanlight: the same MPI and launcher alone."),
+    plain: bool = typer.Option(False, "--plain", help="Run without Fanlight, by the same MPI and launcher."),
     show: bool = typer.Option(False, "--show", help="Print the command instead of running it."),
 ):
     """Start an MPI program with Fanlight's collectives instead of its MPI library's."""
@@ -102,8 +102,8 @@ def run(
         settings["FANLIGHT_HEAP"] = "shared"
     if launch.is_a_rank() and not show:
         if ranks or report or launcher != "auto":
-            raise FanlightError("a launcher has started this process already, so that -n, --report and --launcher have no meaning",
-                                "Leave them out, or the launcher: fanlight run -n 4 ./app. --report-file may be given to all ranks.")
+            raise FanlightError("a launcher has already started this process, so -n, --report and --launcher have no meaning",
+                                "Leave them out, or leave out the launcher: fanlight run -n 4 ./app. --report-file may be given to all ranks.")
         launch.become(path, arguments or [], preloads, settings, found)
     chosen = launch.choose_launcher(found, launcher)
     command = launch.command_line(found, ranks, cores, path, arguments or [], preloads, settings, launcher_arg, chosen)
@@ -132,7 +132,7 @@ def run(
 @app.command()
 def report(
     file: Path = typer.Argument(..., help="A file from fanlight run --report-file or --trace."),
-    output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it there: .png (needs matplotlib) or .html."),
+    output: Optional[Path] = typer.Option(None, "-o", "--output", help="Draw it to this file: .png (needs matplotlib) or .html."),
     rules: Optional[Path] = typer.Option(None, "--rules", help="Write the guard's findings (FANLIGHT_GUARD=record) as rules for the next run."),
 ):
     """Show the report or the trace of a run: time by operation and size, and waits by rank."""
@@ -153,12 +153,12 @@ def report(
 
 @app.command()
 def doctor(
-    program: Optional[str] = typer.Argument(None, help="The program to run; default: only the MPI on the PATH."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="On this node."),
+    program: Optional[str] = typer.Argument(None, help="The program that you want to run; default: look only at the MPI on the PATH."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="How many ranks you want to run on this node."),
     mpi: str = typer.Option("auto", "--mpi", help="Which MPI: auto, mpich, openmpi or impi."),
     launcher: str = typer.Option("auto", "--launcher", help="As for fanlight run."),
 ):
-    """Find out what prevents Fanlight from serving a program here, and what to do about it."""
+    """Find out what keeps Fanlight from serving a program here, and what to do about it."""
     from . import doctor as doctors, mpis
 
     if doctors.show(doctors.examine(program and mpis.find_program(program), ranks, mpi, launcher), console):
@@ -169,7 +169,7 @@ def doctor(
 
 @app.command()
 def info():
-    """Show the MPIs found, what this node allows, and all settings."""
+    """Show the MPIs found here, what this node allows, and all settings."""
     from . import information
 
     information.show(console)
@@ -216,7 +216,7 @@ def parse_range(text: str) -> range:
     except ValueError:
         a = b = 0
     if not 1 <= a <= b:
-        raise FanlightError(f"-n {text}: no number of ranks", "Write for instance -n 8 or -n 1..64.")
+        raise FanlightError(f"-n {text}: not a number of ranks", "Write for instance -n 8 or -n 1..64.")
     return range(a, b + 1)
 
 
@@ -225,7 +225,7 @@ def verify(
     operation: Optional[str] = typer.Argument(None, help="Only this operation."),
     algorithm: Optional[str] = typer.Argument(None, help="Only this algorithm."),
     ranks: str = typer.Option("1..16", "-n", "--ranks", help="Numbers of ranks, for instance 8 or 1..64."),
-    calls: int = typer.Option(3, "--calls", min=1, help="Calls back to back."),
+    calls: int = typer.Option(3, "--calls", min=1, help="How many calls follow each other."),
 ):
     """Prove algorithms right by a symbolic run of all ranks together: every number of ranks,
     every root, with and without a commuting operator, blocks of different lengths."""
@@ -262,15 +262,19 @@ def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str
         raise FanlightError(str(e)) from e
 
 
-TOPOLOGY = typer.Option("", "--topology", help="Where the ranks are: 4x2x8 is 4 nodes, in each 2 domains of 8 ranks; "
-                                               "2x* 2 nodes. Not given: all in one domain.")
+OPERATION = typer.Argument(..., help="A collective operation; `fanlight list` shows them.")
+RANKS = "Number of ranks."
+ROOT = typer.Option(0, "--root", min=0, help="The root of the operation, if it has one.")
+TOPOLOGY = typer.Option("", "--topology", help="Where the ranks are: 4x2x8 means 4 nodes, each with 2 domains of 8 ranks; "
+                                               "2x* means 2 nodes; default: all ranks in one domain.")
 
 
 @app.command()
 def draw(
-    operation: str, algorithm: str = typer.Argument(..., help="Also with parameters: 'tree(degree=4)'."),
-    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=256),
-    root: int = typer.Option(0, "--root", min=0),
+    operation: str = OPERATION,
+    algorithm: str = typer.Argument(..., help="One of its algorithms, also with parameters: 'tree(degree=4)'."),
+    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=256, help=RANKS),
+    root: int = ROOT,
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
     topology: str = TOPOLOGY,
     output: Optional[Path] = typer.Option(None, "-o", "--output", help="The SVG file; default: standard output."),
@@ -293,14 +297,14 @@ def draw(
 
 @app.command()
 def count(
-    operation: str,
+    operation: str = OPERATION,
     algorithm: Optional[str] = typer.Argument(None, help="Only this one; also with parameters: 'tree(degree=4)'."),
-    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096),
-    root: int = typer.Option(0, "--root", min=0),
+    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096, help=RANKS),
+    root: int = ROOT,
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
     topology: str = TOPOLOGY,
 ):
-    """Count messages, bytes and rounds, and estimate the cost by the model."""
+    """Count messages, bytes and rounds, and estimate the time by a simple model."""
     from . import counts
 
     operation = check_operation(operation)
@@ -311,15 +315,15 @@ def count(
 
 @app.command()
 def explain(
-    operation: str,
+    operation: str = OPERATION,
     size: str = typer.Argument("8", metavar="BYTES", help="Length of the vector or of a block: 8, 64K, 4M."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Default: the usable cores."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks; default: the usable cores."),
     mpi: str = typer.Option("mpich", "--mpi", help="Which MPI the program uses."),
-    nodes: int = typer.Option(1, "--nodes", min=1, help="On how many nodes they are."),
+    nodes: int = typer.Option(1, "--nodes", min=1, help="How many nodes the ranks are on."),
     single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
-    machine: str = typer.Option("", "--machine", help="Add the model's estimate for this machine; default: for `this`, if bench --limits "
-                                                      "has written it."),
+    machine: str = typer.Option("", "--machine", help="Add the model's estimate for this machine; default: for the machine here, if "
+                                                      "`fanlight bench --limits` has measured it."),
 ):
     """Show which algorithm is chosen here, by which rule, and what the model expects."""
     from .tables import table
@@ -347,6 +351,8 @@ def explain(
     t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
               + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"].partition("  # ")[0])
+    if c["passed_over"]:
+        t.add_row("passed over", c["passed_over"])
     if said := tune_rules.measurement_of(c["rule"], length):
         t.add_row("measured", said)
     if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:
@@ -374,7 +380,7 @@ def _version(wanted: bool):
 
 
 @app.callback()
-def _options(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True)):
+def _options(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version and exit.")):
     pass
 
 

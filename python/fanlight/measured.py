@@ -63,8 +63,9 @@ def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links
     with tempfile.TemporaryDirectory(prefix="fanlight-measured-") as folder:
         plan = Path(folder) / "plan"
         plan.write_text(tune_plan.text_of(cells))
-        outcome = bench_run.run_once(ready, ranks, cores, ["--same-buffers", "--with-limits", "--bind", f"--seconds={SECONDS}", str(plan)], True,
-                                     on_line, launcher_arguments=links, hosts=hosts)
+        one_clock = ["--one-clock"] if hosts else []  # these are all on this machine
+        outcome = bench_run.run_once(ready, ranks, cores, ["--same-buffers", "--with-limits", "--bind", *one_clock, f"--seconds={SECONDS}", str(plan)],
+                                     True, on_line, launcher_arguments=links, hosts=hosts)
     if outcome.problem:
         raise FanlightError(f"{contender.label} with {ranks} ranks: {outcome.problem}", "Does `fanlight run` start a program of this MPI?")
     said = re.search(r"single copy (yes|no)", outcome.said)

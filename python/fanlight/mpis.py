@@ -225,7 +225,7 @@ def loaded_by(program: Path) -> dict[str, Path | None]:
 def _from_elf(program: Path) -> Mpi | None:
     about = elf.read(program)
     if about and about.static:
-        raise FanlightError(f"{program} is linked statically, so that nothing can be preloaded into it",
+        raise FanlightError(f"{program} is linked statically, so nothing can be preloaded into it",
                             "Link it without -static, to the shared libmpi of its MPI.")
     loaded = loaded_by(program)
     for path in filter(None, loaded.values()):
@@ -243,7 +243,7 @@ def _from_elf(program: Path) -> Mpi | None:
             f"{program} needs {lost[0]}, which the dynamic linker does not find",
             "Put the folder with that library in LD_LIBRARY_PATH, or the MPI's mpiexec on the PATH.")
     if elf.contains(program, "MPI_Init", "MPI_Init_thread"):
-        raise FanlightError(f"{program} has its MPI library linked into it, so that nothing can stand in for its calls",
+        raise FanlightError(f"{program} has its MPI library linked into it, so its calls cannot be intercepted",
                             "Link it to the shared library: mpicc without -static, and libmpi.so in place of libmpi.a.")
     return None
 

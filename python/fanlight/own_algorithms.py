@@ -23,12 +23,12 @@ class OwnAlgorithm:
     parameters = ()
     levels = False
 
-    def __init__(self, operation: str, function: Callable, name: Optional[str] = None, commutative: bool = False):
+    def __init__(self, operation: str, function: Callable, name: Optional[str] = None, commutative: bool = False, pipelined: bool = False):
         self.operation = operation.replace("_", "-")
         if self.operation not in _core.operations():
             raise ValueError(f"no operation {operation!r}; there are {', '.join(_core.operations())}")
         self.function = function
-        self.commutative = commutative
+        self.commutative, self.pipelined = commutative, pipelined
         self.name = (name or function.__name__).replace("_", "-")
         if not all(c.isalnum() or c in "-." for c in self.name):
             raise ValueError(f"{self.name!r}: a name is made of letters, digits, '-' and '.'")
@@ -67,6 +67,8 @@ class OwnAlgorithm:
             yield f"topology {topology}"
         if self.commutative:
             yield "commutative"
+        if self.pipelined:
+            yield "pipelined"
 
     def _sections(self, size, topology):
         rooted = _core.is_rooted(self.operation)
@@ -137,16 +139,18 @@ def _compact(numbers) -> str:
     return str(list(numbers))
 
 
-def algorithm(operation: str, name: Optional[str] = None, commutative: bool = False) -> Callable[[Callable[[Problem], Schedule]], OwnAlgorithm]:
+def algorithm(operation: str, name: Optional[str] = None, commutative: bool = False, pipelined: bool = False,
+              ) -> Callable[[Callable[[Problem], Schedule]], OwnAlgorithm]:
     """A decorator for a function of a Problem that returns this rank's Schedule.
 
     operation: as `fanlight list` names it; name: the function's, if none is given; commutative: it needs an operator
-    that commutes.  ValueError for an operation or a name that there cannot be.
+    that commutes; pipelined: long messages run piece by piece even where nothing is staged, because ranks pass on what
+    they have read.  ValueError for an operation or a name that there cannot be.
 
     >>> @fanlight.algorithm("bcast")
     ... def my_tree(p): ...
     """
-    return lambda function: OwnAlgorithm(operation, function, name, commutative)
+    return lambda function: OwnAlgorithm(operation, function, name, commutative, pipelined)
 
 
 Named = Union[str, OwnAlgorithm]  # a built-in algorithm's name, or one in Python

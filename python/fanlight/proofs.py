@@ -45,9 +45,9 @@ def cases(algorithm, size: int, topology: str = ""):
 
 
 def run(algorithms, sizes: range, calls: int, console: Console) -> int:
-    """Prints a table; the number of algorithms with a fault."""
+    """Prints a table; the number of algorithms with a fault, or 1 where nothing was to be proved."""
     t = table("operation", "algorithm", "cases", "result", numbers=("cases",))
-    faulty = 0
+    faulty = proved = 0
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                   TimeRemainingColumn(), console=console, transient=True) as progress:
         # The work grows with the square of the ranks, and for every root again.
@@ -67,8 +67,10 @@ def run(algorithms, sizes: range, calls: int, console: Console) -> int:
                     break
                 progress.advance(task, size)
             faulty += bool(fault)
-            t.add_row(a.operation, a.name, str(done), "wrong: " + fault if fault else "right")
+            proved += done
+            why = "" if done else a.restriction(_core.Problem(a.operation, sizes.start, bytes=1))
+            t.add_row(a.operation, a.name, str(done), f"wrong: {fault}" if fault else "right" if done else f"none: {why}")
     console.print(t)
     console.print(f"{len(algorithms)} algorithms, {sizes.start} to {sizes.stop - 1} ranks: "
-                  + (f"{faulty} wrong" if faulty else "all right"), highlight=False)
-    return faulty
+                  + (f"{faulty} wrong" if faulty else "all right" if proved else "nothing was to be proved"), highlight=False)
+    return faulty or not proved

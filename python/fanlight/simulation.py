@@ -1,4 +1,4 @@
-"""`fanlight simulate`: how long collectives take on a machine that need not be here."""
+"""`fanlight simulate`: how long collectives would take on another machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .units import format_bytes, format_seconds, parse_bytes
 
 
 def this_machine() -> Path:
-    """Where `fanlight bench --limits` writes down the machine at hand."""
+    """Where `fanlight bench --limits` records the machine at hand."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "fanlight" / "this.txt"
 
@@ -175,31 +175,33 @@ def plot(results: list[dict], title: str, path: Path):
 
 
 def simulate(
-    operation: str = typer.Argument("", help="Not with --paper."),
+    operation: str = typer.Argument("", help="A collective operation; not with --paper."),
     ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=4096),
     machine: str = typer.Option("this", "--machine", help="One that comes with Fanlight (`list` shows them), a file, or `this`, which "
                                                           "`fanlight bench --limits` has written."),
-    nodes: int = typer.Option(0, "--nodes", min=0, help="On how many nodes; default: as few as hold them."),
+    nodes: int = typer.Option(0, "--nodes", min=0, help="How many nodes the ranks are on; default: as few as hold them."),
     sizes: str = typer.Option("", "--sizes", help="Bytes of the vector or of a block: 8,64K or 8..8M (times 4 each), the default."),
     paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring, intra-cell, rma-trees, spike-exchange "
                                                    "or dart-halo."),
     algorithm: str = typer.Option("", "--algorithm", help="Only this one; also with parameters: 'tree(degree=4)'."),
     root: int = typer.Option(0, "--root", min=0),
-    copied_once: str = typer.Option("32K", "--copied-once", help="From this many bytes on, a peer's memory is read in place."),
-    own_pages: bool = typer.Option(False, "--own-pages", help="Each rank's flags are in its own memory, and not all in one rank's."),
+    copied_once: str = typer.Option("32K", "--copied-once", help="Messages of at least this many bytes are read from the peer's memory in place."),
+    own_pages: bool = typer.Option(False, "--own-pages", help="Place each rank's flags in its own memory, not all of them in one rank's."),
     timeline: Optional[Path] = typer.Option(None, "--timeline", help="Draw the best one at the first size, rank by rank: an SVG, or "
                                                                     "FILE.json for chrome://tracing or Perfetto."),
-    plot_file: Optional[Path] = typer.Option(None, "--plot", help="A picture of the table."),
+    plot_file: Optional[Path] = typer.Option(None, "--plot", help="Draw the table to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print all times as JSON."),
     network: str = typer.Option("", "--network", help="The executor's own messages between the nodes, on a torus, fat-tree or dragonfly with "
                                                       "their contention, by SimGrid; also with a shape: torus:8,8,8."),
     against_measured: str = typer.Option("", "--against-measured", metavar="MPI", help="Measure here, each flat algorithm forced under this MPI "
                                          "(mpich, openmpi, impi), and compare; `this` is the machine as that run found it, and --nodes are "
                                          "hosts made of namespaces (root)."),
-    delay: str = typer.Option("", "--delay", help="With --against-measured: what each host's link adds, for instance 50us."),
-    rate: str = typer.Option("", "--rate", help="With --against-measured: what it bears, for instance 1gbit."),
+    rules: bool = typer.Option(False, "--rules", help="Print the selection's rules for many ranks on a node, as the model has them "
+                                                      "(src/select/modelled.txt); of one OPERATION, or of all."),
+    delay: str = typer.Option("", "--delay", help="With --against-measured: the delay that each host's link adds, for instance 50us."),
+    rate: str = typer.Option("", "--rate", help="With --against-measured: the bandwidth of each host's link, for instance 1gbit."),
 ):
-    """What the algorithms of an operation would take on a machine that need not be here."""
+    """Estimate how long the algorithms of an operation would take on another machine."""
     from . import _core, cli, timelines
 
     console = cli.console
@@ -209,6 +211,12 @@ def simulate(
         from . import papers_simulated
 
         papers_simulated.run(paper, ranks, parse_sizes(sizes) if sizes else [], console)
+        return
+    if rules:
+        from . import modelled_rules
+
+        with shown_progress() as progress:
+            print(modelled_rules.text([cli.check_operation(operation)] if operation else modelled_rules.OPERATIONS, progress), end="")
         return
     if not operation or ranks is None:
         raise FanlightError("which operation, of how many ranks?", "For instance: fanlight simulate allreduce -n 128 --machine rome2x64")

@@ -43,13 +43,13 @@ def tune(
                               "of a NUMA domain, of an L3, and an odd number."),
     operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...", help="Which operations; default: all."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
-    minutes: float = typer.Option(8, "--minutes", min=0.01, help="For each MPI and number of ranks, about."),
+    minutes: float = typer.Option(8, "--minutes", min=0.01, help="Minutes to spend on each MPI and number of ranks, about."),
     output: Optional[Path] = typer.Option(None, "-o", "--output", metavar="FILE", help="The file of rules; default: where programs find it. "
                                           "With --show: draw the map there, .svg or .png."),
     show: bool = typer.Option(False, "--show", help="Show what was measured: who wins, and by how much."),
-    check: bool = typer.Option(False, "--check", help="Measure a tenth of the cells again and report what has aged."),
+    check: bool = typer.Option(False, "--check", help="Measure a tenth again and report what no longer holds."),
     resume: bool = typer.Option(False, "--resume", help="Continue a run that was interrupted, with its options."),
-    file: Optional[Path] = typer.Option(None, "--file", help="With --show and --check: of this file of rules; default: those of this machine."),
+    file: Optional[Path] = typer.Option(None, "--file", help="With --show and --check: this file of rules; default: this machine's."),
     programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER", help="Where the fanlight-tune-<mpi> are; a missing one is compiled."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG", help="One argument for mpiexec; may be repeated."),
 ):
@@ -164,12 +164,12 @@ def busy(seconds: float = 1.0) -> float:
 def _refuse_if_busy():
     part = busy()
     if part > BUSY:
-        raise FanlightError(f"the machine is busy: its cores work {part:.0%} of the time for others",
-                            "Times would mean nothing; wait until it is free, or take a node of your own. Nothing is written.")
+        raise FanlightError(f"the machine is busy: other programs use {part:.0%} of its cores' time",
+                            "Times would mean nothing. Wait until it is idle, or take a node of your own. Nothing was written.")
 
 
 def restless(measured: Measured) -> str:
-    """Why what was measured is worth nothing; empty: it is."""
+    """Why the measurement is useless; empty if it is not."""
     for ranks, run in measured.runs.items():
         crowded = CROWDED if run["oversubscribed"] else 1
         cells = [launches for (n, _, _), launches in measured.cells.items() if n == ranks and launches]
@@ -198,7 +198,7 @@ def _interrupted() -> tuple[dict, list[dict]]:
         if lines[0]["format"] != 1:
             raise ValueError
     except (OSError, ValueError, LookupError) as e:
-        raise FanlightError("there is no interrupted run to go on with", "Start one: fanlight tune.") from e
+        raise FanlightError("there is no interrupted run to resume", "Start one: fanlight tune.") from e
     return lines[0], lines[1:]
 
 
@@ -305,7 +305,7 @@ class Run:
         self.failures.append(f"{contender.label}, {ranks} ranks, {at.operation} {format_bytes(at.size)}: {outcome.problem}")
         messages.print(f"left out: {self.failures[-1]}", markup=False, highlight=False)
         if len(self.failures) > MOST_FAILURES:
-            raise FanlightError("too many runs ended before their end", "Nothing is written; `fanlight tune --resume` goes on.")
+            raise FanlightError("too many runs ended early", "Nothing was written; `fanlight tune --resume` continues.")
         return missing[1:]
 
     def measured(self) -> list[Measured]:
@@ -341,7 +341,7 @@ class Run:
         all_measured = self.measured()
         for m in all_measured:
             if why := restless(m):
-                raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing, and nothing is written; try again when it is free.")
+                raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing, and nothing was written. Try again when it is idle.")
         if not any(m.cells for m in all_measured):
             raise FanlightError("nothing was measured", "`fanlight doctor` may find out why.")
         for m in all_measured:
@@ -399,7 +399,7 @@ def _check(core, path: Path, programs: Path | None, launcher_arg: list[str]) -> 
         run.measure()
         for m in run.measured():
             if why := restless(m):
-                raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing; try again when it is free.")
+                raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing. Try again when it is idle.")
             said = []
             for (_, o, s), launches in sorted(m.cells.items()):
                 r = ranges[o, s]

@@ -89,6 +89,19 @@ def winners(cell: dict[str, Ratio]) -> dict[str, Ratio]:
     return {name: r for name, r in cell.items() if r.high < WINS_BELOW}
 
 
+def cheapest(costs: list[dict[str, float]]) -> list[str]:
+    """For sizes that follow each other the names that together cost the least, by the logarithms of their times, where a
+    change costs."""
+    change = math.log(CHANGE_COSTS)
+    # The cheapest way to each name of the last size.
+    ways = {name: (cost, [name]) for name, cost in costs[0].items()}
+    for here in costs[1:]:
+        ways = {name: min(((cost + so_far + (change if way[-1] != name else 0.0), [*way, name]) for so_far, way in ways.values()),
+                          key=lambda one: one[0])
+                for name, cost in here.items()}
+    return min(ways.values(), key=lambda one: one[0])[1]
+
+
 def choose(cells: list[dict[str, Ratio]], rules: list[str]) -> list[str]:
     """For sizes that follow each other: an algorithm that wins in its cell, or the MPI library's own where none does.
     Together the fastest, where a change of algorithm costs and what the built-in rules say is preferred to what is as good."""
@@ -99,14 +112,7 @@ def choose(cells: list[dict[str, Ratio]], rules: list[str]) -> list[str]:
         allowed = winners(cell)
         costs.append({name: math.log(r.ratio) - (math.log(AS_GOOD_AS) if name == by_rule else 0.0) for name, r in allowed.items()}
                      or {NATIVE: 0.0})
-    change = math.log(CHANGE_COSTS)
-    # The cheapest way to each name of the last size.
-    ways = {name: (cost, [name]) for name, cost in costs[0].items()}
-    for here in costs[1:]:
-        ways = {name: min(((cost + so_far + (change if way[-1] != name else 0.0), [*way, name]) for so_far, way in ways.values()),
-                          key=lambda one: one[0])
-                for name, cost in here.items()}
-    return min(ways.values(), key=lambda one: one[0])[1]
+    return cheapest(costs)
 
 
 def choose_for_any_size(cells: list[dict[str, Ratio]], by_rule: str) -> str:

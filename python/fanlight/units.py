@@ -12,7 +12,7 @@ def parse_bytes(text: str) -> int:
     factor = _FACTORS.get(digits[-1:], None) if not digits[-1:].isdigit() else 1
     number = digits if factor == 1 else digits[:-1]
     if factor is None or not number.isdigit():
-        raise FanlightError(f"{text!r} is no number of bytes", "Write for instance 8, 64K or 4M.")
+        raise FanlightError(f"{text!r} is not a number of bytes", "Write for instance 8, 64K or 4M.")
     return int(number) * factor
 
 

@@ -29,6 +29,12 @@ std::size_t packed_offset(const Problem& problem, int r) {
     return bytes;
 }
 
+std::vector<std::size_t> packed_offsets(const Problem& problem) {
+    std::vector<std::size_t> result{0};
+    for (int r = 0; r < problem.size; ++r) result.push_back(result.back() + problem.block(r).bytes);
+    return result;
+}
+
 namespace {
 
 // Whether all blocks lie side by side in rank order.

@@ -35,6 +35,24 @@ constexpr int most_offers = 8;
 
 // The length of blocks 0 .. r - 1 together: where block r lies when they are packed.
 std::size_t packed_offset(const Problem&, int r);
+// The same for all ranks, and behind the last one.
+std::vector<std::size_t> packed_offsets(const Problem&);
+
+// What no rank exceeds: `messages(rank, add)` adds the lengths of those that a rank puts or offers.  Few ranks are asked
+// for their schedules instead, which is as quick.
+template <class Messages>
+Bounds bounds_of_all(const Problem& problem, int offers, Messages messages) {
+    constexpr int few = 32;
+    if (problem.size <= few) return {};
+    Bounds most;
+    for (int r = 0; r < problem.size; ++r) {
+        Bounds own{.offers = offers};
+        messages(r, [&](std::size_t bytes) { own.add(bytes); });
+        most.raise(own);
+    }
+    most.known = most.exact = true;
+    return most;
+}
 
 // Blocks that lie at the same place here and at the peer, in the buffer of all blocks.
 void put_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);

@@ -69,10 +69,11 @@ std::string answer(const Communicator& c, Operation operation, std::size_t bytes
     if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
         problem.blocks.assign(static_cast<std::size_t>(c.size()), {0, bytes});
     const Choice choice = c.context()->choice(problem);
-    if (!choice.algorithm) return native(std::string(choice.rule));
+    const std::string passed_over = choice.passed_over.empty() ? "" : "; passed over: " + choice.passed_over;
+    if (!choice.algorithm) return native(std::string(choice.rule) + passed_over);
     const std::string guard = c.context()->found(problem);
     return std::string(text_of(*choice.algorithm, choice.parameters.levels)) + " by " + std::string(choice.rule) +
-           (guard.empty() ? "" : "; " + guard);
+           (guard.empty() ? "" : "; " + guard) + passed_over;
 }
 
 }  // namespace

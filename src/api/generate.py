@@ -14,25 +14,25 @@ from signatures import read  # noqa: E402
 
 SIGNATURES = HERE.parent / "preload" / "signatures.txt"
 
-# Above the blocking function.  Of others, such as neighborhood collectives, MPI's name says it.
+# Above the blocking function.  For others, such as neighborhood collectives, MPI's name says it.
 MEANING = {
-    "barrier": "Returns when all ranks have come.",
-    "bcast": "The root's `buffer` comes to all ranks.",
-    "reduce": "The ranks' vectors of `count` elements, combined element by element, come to the root.",
-    "allreduce": "The same to all ranks, with the same bits everywhere.",
-    "scan": "Rank r gets the combination of what ranks 0 to r give.",
-    "exscan": "Rank r gets the combination of what ranks 0 to r - 1 give; rank 0 gets nothing.",
-    "reduce_scatter_block": "The vectors of size x `recvcount` elements are combined; rank r gets block r.",
-    "reduce_scatter": "The same with blocks of `recvcounts[r]` elements.",
-    "allgather": "Block r of `recvbuf`, `recvcount` elements, is what rank r gives, on all ranks.",
-    "allgatherv": "Rank r's block has `recvcounts[r]` elements and begins at element `displs[r]`.",
-    "gather": "As allgather, at the root alone.",
-    "gatherv": "As allgatherv, at the root alone.",
-    "scatter": "Block r of the root's `sendbuf` comes to rank r.",
-    "scatterv": "Rank r's block has `sendcounts[r]` elements and begins at element `displs[r]`.",
-    "alltoall": "Block r of `sendbuf` goes to rank r, block r of `recvbuf` comes from it.",
-    "alltoallv": "The same with counts and displacements, in elements, for each rank.",
-    "alltoallw": "The same with a datatype for each rank, displacements in bytes.",
+    "barrier": "Returns when all ranks have called it.",
+    "bcast": "Copies the root's `buffer` to all ranks.",
+    "reduce": "Combines the ranks' vectors of `count` elements, element by element, at the root.",
+    "allreduce": "As reduce, but all ranks get the result, with the same bits everywhere.",
+    "scan": "Rank r gets the combination of the vectors of ranks 0 to r.",
+    "exscan": "Rank r gets the combination of the vectors of ranks 0 to r - 1; rank 0 gets nothing.",
+    "reduce_scatter_block": "Combines vectors of size x `recvcount` elements; rank r gets block r.",
+    "reduce_scatter": "As reduce_scatter_block, with blocks of `recvcounts[r]` elements.",
+    "allgather": "On all ranks, block r of `recvbuf`, `recvcount` elements, is rank r's `sendbuf`.",
+    "allgatherv": "As allgather; rank r's block has `recvcounts[r]` elements and begins at element `displs[r]`.",
+    "gather": "As allgather, but only the root gets the result.",
+    "gatherv": "As allgatherv, but only the root gets the result.",
+    "scatter": "Rank r gets block r of the root's `sendbuf`.",
+    "scatterv": "As scatter; rank r's block has `sendcounts[r]` elements and begins at element `displs[r]`.",
+    "alltoall": "Block r of `sendbuf` goes to rank r; block r of `recvbuf` comes from rank r.",
+    "alltoallv": "As alltoall, with a count and a displacement in elements for each rank.",
+    "alltoallw": "As alltoall, with a count, a displacement in bytes and a datatype for each rank.",
 }
 
 KINDS = {"Blocking": ("served",), "Non-blocking": ("started", "counted"), "Persistent": ("initialised",)}

@@ -1,15 +1,9 @@
 #include "collective/activation.h"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +11,7 @@
 #include "collective/hooks.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
+#include "collective/meeting.h"
 #include "collective/progress_hook.h"
 #include "collective/requests.h"
 #include "config/config.h"
@@ -30,74 +25,7 @@ namespace fanlight {
 
 namespace {
 
-// What rank 0 tells the others.
-struct Offer {
-    char segment[120] = "";       // its name; empty: there is none
-    std::uint64_t machine = 0;    // of rank 0
-    std::int64_t reason = 0;      // a Reason, where there is none
-};
-
-// What each rank tells all others.
-struct Presence {
-    std::uint64_t pid = 0;
-    std::uint64_t pid_namespace = 0;
-    std::uint64_t address = 0;    // of `token`, for the probe of process_vm_readv
-    std::uint64_t token = 0;      // a random number; 0: none could be had
-    std::uint64_t reason = 0;     // a Reason, why this rank cannot take part
-    std::int64_t error = 0;       // errno, where it found no room in the segment
-    std::uint64_t by_name = 0;    // whether it may where the segment has a name
-    std::uint64_t blocks = 0;     // of its CopySpeed; 0: it measures nothing
-    std::uint64_t world_rank = 0;
-};
-
-std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
-
-void say_once(const std::string& message) {
-    static std::atomic<bool> said{false};
-    if (!said.exchange(true)) say(message);
-}
-
-void say_no_memory(std::size_t bytes, Segment::Place place, const std::error_code& error) {
-    say_once("no " + megabytes(bytes) + " of shared memory (" + error.message() + "): the MPI library's own collectives are used" +
-             (place == Segment::Place::dev_shm ? " (in /dev/shm; containers: --shm-size)" : ""));
-}
-
-Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& offer) {
-    if (!budget::take(bytes)) {
-        offer.reason = static_cast<std::int64_t>(Reason::budget);
-        verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + std::to_string(config().shared_memory) + " bytes) is used up: a communicator of " +
-                             std::to_string(size) + " ranks stays with the MPI library"; }, 0);
-        return {};
-    }
-    std::error_code error;
-    Segment segment = Segment::create(bytes, error, Segment::Pages::parts, place);
-    if (!segment || segment.name().size() >= sizeof offer.segment) {
-        budget::give_back(bytes);
-        offer.reason = static_cast<std::int64_t>(Reason::no_shared_memory);
-        say_no_memory(bytes, place, error);
-        return {};
-    }
-    std::strcpy(offer.segment, segment.name().c_str());
-    offer.machine = machine_number();
-    return segment;
-}
-
-Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason, bool& by_name) {
-    if (!budget::take(bytes)) {
-        reason = Reason::budget;
-        return {};
-    }
-    std::error_code error;
-    Segment segment = Segment::open(offer.segment, error);
-    if (segment && segment.bytes().size() >= bytes) return segment;
-    budget::give_back(bytes);
-    // Not there: rank 0 is on another node, or in a container that shares less.
-    const bool other_machine = offer.machine != machine_number();
-    by_name = error == std::errc::cross_device_link && !other_machine;
-    reason = by_name || (other_machine && error == std::errc::cross_device_link) || error == std::errc::no_such_file_or_directory
-                 ? Reason::several_nodes : Reason::no_shared_memory;
-    return {};
-}
+std::string kibibytes(std::size_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
 
 // Whether this rank can read and write the memory of all others.
 bool reaches_all(const std::vector<Presence>& all, int rank) {
@@ -149,85 +77,11 @@ Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     return {false, bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
-int own_world_rank() {
-    int rank = 0;
-    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
-
-// Random, since it proves that a process id is this process's: in another pid namespace the same number may
-// name a process that has the same at the same place, such as the reader itself.
-std::uint64_t& own_token() {
-    static std::uint64_t token = [] {
-        std::uint64_t random = 0;
-        return ::getrandom(&random, sizeof random, 0) == sizeof random ? random : 0;
-    }();
-    return token;
-}
-
-// The segment that all ranks have mapped, and what each of them has told; or why there is none.
-struct Meeting {
-    Segment segment;
-    std::unique_ptr<CopySpeed> speed;
-    Presence own;
-    std::vector<Presence> all;
-    Reason reason = Reason::none;
-    bool by_name = false;  // ... where one with a name may do
-};
-
-Meeting meet(MPI_Comm comm, int rank, int size, std::size_t bytes, SharedSlots::Capacity room, Segment::Place place, Reason mine) {
-    Meeting m;
-    // 1. Rank 0 makes a segment and tells its name.
-    Offer offer;
-    if (rank == 0) m.segment = make_segment(size, bytes, place, offer);
-    mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
-    if (offer.segment[0] == 0) {
-        m.reason = static_cast<Reason>(offer.reason);
-        return m;
-    }
-
-    // 2. The others open it: whoever can is on the same node.  Each reserves its own part.  All tell how it went.
-    bool by_name = false;
-    std::error_code error;
-    if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
-    const std::size_t part = SharedSlots(nullptr, size, room).part_bytes();
-    if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
-
-    if (config().single_copy == "auto" && size > 1 && single_copy_pays < 0 && mine == Reason::none)
-        m.speed = std::make_unique<CopySpeed>(SharedSlots(m.segment.bytes().data(), size, room), rank);
-    m.own.pid = static_cast<std::uint64_t>(getpid());
-    m.own.pid_namespace = pid_namespace();
-    m.own.address = reinterpret_cast<std::uint64_t>(&own_token());
-    m.own.token = own_token();
-    m.own.reason = static_cast<std::uint64_t>(mine);
-    m.own.error = error.value();
-    m.own.by_name = by_name;
-    m.own.blocks = m.speed ? m.speed->blocks() : 0;
-    m.own.world_rank = static_cast<std::uint64_t>(own_world_rank());
-    m.all.resize(static_cast<std::size_t>(size));
-    mpi().Allgather(&m.own, sizeof m.own, MPI_BYTE, m.all.data(), sizeof m.own, MPI_BYTE, comm);
-
-    m.segment.unlink();  // everybody has opened it who can
-    bool others = false;
-    for (const Presence& p : m.all) {
-        if (m.reason == Reason::none) m.reason = static_cast<Reason>(p.reason);
-        (p.by_name ? m.by_name : others) |= p.reason != 0;
-    }
-    m.by_name &= !others;
-    // Said by rank 0 whoever finds no room: of another communicator that may be another rank.
-    const auto refused = std::ranges::find_if(m.all, [](const Presence& p) { return p.error != 0; });
-    if (rank == 0 && refused != m.all.end()) say_no_memory(bytes, place, {static_cast<int>(refused->error), std::generic_category()});
-    if (m.reason != Reason::none && m.segment) budget::give_back(bytes);
-    return m;
-}
-
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
-std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason,
-                                   SharedSlots::Capacity room = SharedSlots::Capacity::many, Reason mine = Reason::none) {
-    const std::size_t bytes = Group::segment_bytes(size, room);
-    Meeting meeting = meet(comm, rank, size, bytes, room, Segment::Place::anywhere, mine);
-    if (meeting.by_name) meeting = meet(comm, rank, size, bytes, room, Segment::Place::dev_shm, mine);
+std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason, Reason mine = Reason::none) {
+    const std::size_t bytes = Group::segment_bytes(size);
+    Meeting meeting = meet(comm, rank, size, SharedSlots(nullptr, size), config().single_copy == "auto" && single_copy_pays < 0, mine);
     reason = meeting.reason;
     if (reason != Reason::none) {
         if (reason != Reason::several_nodes)
@@ -262,7 +116,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     try {
         std::vector<int> world_ranks;
         for (const Presence& p : all) world_ranks.push_back(static_cast<int>(p.world_rank));
-        group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed, room);
+        group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
         budget::give_back(bytes);
@@ -329,8 +183,7 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason,
-                                        SharedSlots::Capacity room = SharedSlots::Capacity::many) {
+std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
     MPI_Comm node = split_by_node(comm, rank, size, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
@@ -339,7 +192,7 @@ std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int
     Sharing sharing{true, ranks_on_node(1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
-    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason, room);
+    if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);
     mpi().Comm_free(&node);
 
     const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
@@ -367,14 +220,21 @@ std::unique_ptr<CommunicatorContext> context_on_one_node(MPI_Comm comm, int rank
 
 }  // namespace
 
-std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, SharedSlots::Capacity room,
-                                               Slots slots, Reason& reason) {
+namespace {
+
+bool has_slots(const CommunicatorContext& blocking, Slots slots, Reason& reason) {
+    reason = blocking.slots ? Reason::no_room : Reason::no_hook;
+    return slots.first + slots.number <= blocking.slots;
+}
+
+}  // namespace
+
+std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, Slots slots, Reason& reason) {
     reason = Reason::waits_elsewhere;
     if (!waits_come_here()) return nullptr;
     if (!blocking.on_one_node()) {
-        reason = blocking.slots ? Reason::no_room : Reason::no_hook;
-        if (slots.first + slots.number > blocking.slots) return nullptr;
-        auto context = activate_nodes(comm, rank, size, blocking.topology(), reason, room);
+        if (!has_slots(blocking, slots, reason)) return nullptr;
+        auto context = activate_nodes(comm, rank, size, blocking.topology(), reason);
         if (!context) return nullptr;
         context->reach_by(make_message_transport(blocking.messages(), slots));
         context->of_requests = true;
@@ -382,11 +242,66 @@ std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& 
     }
     Sharing sharing;
     const Reason mine = requests::can_be_in_flight() ? Reason::none : Reason::no_thread;
-    auto shared = share(comm, rank, size, sharing, reason, room, mine);
+    auto shared = share(comm, rank, size, sharing, reason, mine);
     if (!shared) return nullptr;
     auto context = context_on_one_node(comm, rank, size, std::move(shared), sharing, blocking.topology());
     context->of_requests = true;
     return context;
+}
+
+std::unique_ptr<CommunicatorContext> activate_for_persistent(CommunicatorContext& blocking, Slots slots, Reason& reason) {
+    reason = Reason::waits_elsewhere;
+    if (!waits_come_here() || (!blocking.on_one_node() && !has_slots(blocking, slots, reason))) return nullptr;
+    auto context = std::make_unique<CommunicatorContext>(blocking);
+    if (!blocking.on_one_node()) context->reach_by(make_message_transport(blocking.messages(), slots));
+    return context;
+}
+
+namespace {
+
+// On this node, of whose ranks `comm` is.
+Reason give_memory(SharedGroup& shared, SharedSlots::Extent extent, MPI_Comm comm) {
+    const Group& group = shared.group;
+    Meeting meeting = meet(comm, group.rank(), group.size(), group.layout(extent), false, Reason::none);
+    if (meeting.reason == Reason::none) shared.place(std::move(meeting.segment), extent);
+    return meeting.reason;
+}
+
+}  // namespace
+
+bool give_memory(CommunicatorContext& persistent, const Decision& d, CommunicatorContext& blocking, MPI_Comm comm, int rank, int size, Reason& reason) {
+    SharedGroup* const shared = persistent.shared();
+    Plan& plan = persistent.plan_of(d);
+    const SharedSlots::Extent mine = extent_of(plan);
+    const std::int64_t own[3]{std::min(mine.peers, size), mine.offers, persistent.on_one_node() && !requests::can_be_in_flight()};
+    std::int64_t most[3];
+    blocking.combine(Arithmetic::max, own, most, 3);
+    reason = most[2] ? Reason::no_thread : Reason::none;
+    SharedSlots::Extent& memory = persistent.memory;
+    const SharedSlots::Extent extent{std::max(memory.peers, static_cast<int>(most[0])), std::max(memory.offers, static_cast<int>(most[1]))};
+    const bool has_room = memory.holds(extent);
+    if (!has_room && reason == Reason::none) {
+        memory = {-1, -1};
+        MPI_Comm node = comm;
+        if (!persistent.on_one_node()) mpi().Comm_split(comm, persistent.topology().level(0).of(rank), rank, &node);
+        if (shared) reason = give_memory(*shared, extent, node);
+        if (node != comm) mpi().Comm_free(&node);
+    }
+    if (shared && reason == Reason::none) shared->group.introduce(plan);
+    const std::int64_t failed = static_cast<std::int64_t>(reason);
+    std::int64_t first = 0;
+    blocking.combine(Arithmetic::max, &failed, &first, 1);
+    reason = static_cast<Reason>(first);
+    if (reason != Reason::none) {
+        verbose([&] { return std::string("a persistent ") + std::string(to_string(d.problem.operation)) + " stays with the MPI library: " + to_string(reason); }, rank);
+        return false;
+    }
+    if (!has_room) memory = extent;
+    if (shared) shared->group.connect(plan);
+    if (!has_room)
+        verbose([&] { return std::string("serves a persistent ") + std::string(to_string(d.problem.operation)) + " of " + std::to_string(size) + " ranks" +
+                             (shared ? ", " + kibibytes(shared->group.layout(extent).bytes()) + " of shared memory" : ""); }, rank);
+    return true;
 }
 
 std::unique_ptr<CommunicatorContext> activate(MPI_Comm comm, int rank, int size, Reason& reason) {

@@ -82,6 +82,7 @@ public:
     // where all ranks come.
     bool serves(const Decision& d) {
         if (!d.algorithm) return reason_ = d.reason, false;
+        if (persistent_) [[unlikely]] return communicator_->give_memory(*persistent_->context, d, reason_);
         return !d.guarded || guard_leaves_it(*d.guarded);
     }
     // Instead of that for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is

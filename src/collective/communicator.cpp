@@ -75,7 +75,7 @@ CommunicatorContext* Communicator::count(Reason& reason) {
         if (starts_left_ == 0) {
             starts_left_ = -1;
             starting_ = by_selector(
-                activate_for_requests(*context_, handle_, rank_, size_, SharedSlots::Capacity::many, slots_of_nonblocking, why_not_starting_));
+                activate_for_requests(*context_, handle_, rank_, size_, slots_of_nonblocking, why_not_starting_));
             if (starting_) starting_->neighborhood = context_->neighborhood;
         }
         return ready_ = context_.get();
@@ -121,13 +121,15 @@ std::shared_ptr<CommunicatorContext> Communicator::initialising(Reason& reason) 
     if (!context(reason)) return nullptr;
     if (const std::uint64_t free = free_on_all_ranks())
         return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
-    std::shared_ptr<CommunicatorContext> made = by_selector(
-        activate_for_requests(*context_, handle_, rank_, size_, SharedSlots::Capacity::one, {next_slot_, slots_for_pieces}, reason));
+    std::shared_ptr<CommunicatorContext> made = by_selector(activate_for_persistent(*context_, {next_slot_, slots_for_pieces}, reason));
     if (!made) return nullptr;
     next_slot_ += slots_for_pieces;
-    made->neighborhood = context_->neighborhood;
     if (initialised_.size() < 64) initialised_.push_back(made);
     return made;
+}
+
+bool Communicator::give_memory(CommunicatorContext& persistent, const Decision& d, Reason& reason) {
+    return fanlight::give_memory(persistent, d, *context_, handle_, rank_, size_, reason);
 }
 
 // As bits: which of `initialised_` no rank has an operation for.

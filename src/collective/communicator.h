@@ -15,6 +15,7 @@
 
 namespace fanlight {
 
+struct Decision;
 class Selector;
 class CommunicatorContext;
 struct TunedRules;
@@ -39,6 +40,8 @@ public:
     std::shared_ptr<CommunicatorContext> starting(Reason& reason);
     // A group for one persistent operation alone.  Here ranks may wait for each other.
     std::shared_ptr<CommunicatorContext> initialising(Reason& reason);
+    // ... and its memory, when it is known which one; false: the MPI library serves it.
+    bool give_memory(CommunicatorContext&, const Decision&, Reason& reason);
     // By all ranks together: makes the groups for both now.
     void prepare();
     // By all ranks between two calls: by this selector from now on.

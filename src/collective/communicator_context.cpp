@@ -67,10 +67,24 @@ void give_back(std::size_t bytes) { taken.fetch_sub(bytes); }
 
 }  // namespace budget
 
-SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing, SharedSlots::Capacity room)
+SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing)
     : segment_(std::move(segment)),
-      group(segment_.bytes(), rank, static_cast<int>(world_ranks.size()), sharing.single_copy, waiting_hooks(world_ranks),
-            sharing.ranks, sharing.cores, room) {}
+      world_ranks_(std::move(world_ranks)),
+      sharing_(sharing),
+      group(segment_.bytes(), rank, static_cast<int>(world_ranks_.size()), sharing.single_copy, waiting_hooks(world_ranks_),
+            sharing.ranks, sharing.cores) {}
+
+SharedGroup::SharedGroup(const SharedGroup& blocking)
+    : world_ranks_(blocking.world_ranks_),
+      sharing_(blocking.sharing_),
+      group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
+            SharedSlots::Capacity::one) {}
+
+void SharedGroup::place(Segment segment, SharedSlots::Extent extent) {
+    budget::give_back(segment_.bytes().size());
+    segment_ = std::move(segment);
+    group.place(segment_.bytes(), extent);
+}
 
 SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
 
@@ -114,6 +128,14 @@ CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::
       last_(operation_count()),
       last_planned_(operation_count()) {
     decide_by(rules());
+}
+
+CommunicatorContext::CommunicatorContext(const CommunicatorContext& blocking)
+    : CommunicatorContext(blocking.comm_, blocking.topology_, blocking.shared_ ? std::make_unique<SharedGroup>(*blocking.shared_) : nullptr, blocking.rank,
+              blocking.sharing_, blocking.oversubscribed_, blocking.single_copy_) {
+    slots = blocking.slots;
+    neighborhood = blocking.neighborhood;
+    of_requests = true;
 }
 
 void CommunicatorContext::decide_by(std::shared_ptr<const Selector> selector) {
@@ -193,7 +215,9 @@ const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
     if (Decision* const there = known(problem)) {
         // Of a rank without neighbours: what was chosen for blocks of any lengths, which has no plan before.
-        if (there->plan.parts.empty()) group_of(*there).plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
+        Group& group = group_of(*there);
+        if (there->plan.parts.empty()) group.plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
+        else if (!group.is_connected(there->plan)) group.connect(there->plan);
         return *there;
     }
     auto made = std::make_shared<Decision>();
@@ -361,7 +385,7 @@ void CommunicatorContext::make(Decision& d) {
     verbose([&] {
         return std::string(to_string(operation)) + " of " + std::to_string(d.bytes) + " bytes: " + std::string(d.text) +
                (d.across ? (mixed ? " in shared memory and over " : " over ") + std::string(to_string(d.transport)) : "") +
-               " by " + std::string(choice.rule);
+               " by " + std::string(choice.rule) + (choice.passed_over.empty() ? "" : "; passed over: " + choice.passed_over);
     }, rank);
 }
 

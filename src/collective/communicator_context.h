@@ -37,11 +37,16 @@ struct Sharing {
 class SharedGroup {
 public:
     // All but the segment's address and the rank: agreed on by all ranks.
-    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&, SharedSlots::Capacity);
+    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&);
+    // Of the same ranks for a single plan at a time, for which there is no memory yet.
+    explicit SharedGroup(const SharedGroup& blocking);
     ~SharedGroup();
+    void place(Segment, SharedSlots::Extent);
 
 private:
     Segment segment_;  // before the group
+    const std::vector<int> world_ranks_;
+    const Sharing sharing_;
 
 public:
     Group group;
@@ -62,6 +67,8 @@ public:
     // `single_copy` hold for all nodes.
     CommunicatorContext(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
             bool single_copy);
+    // For persistent operations, one at a time, of a communicator that `blocking` serves; without memory.
+    explicit CommunicatorContext(const CommunicatorContext& blocking);
     ~CommunicatorContext();
 
     // From now on by this selector.
@@ -76,6 +83,8 @@ public:
     const Decision& decide(Operation, int root);
     // The same with a plan for those lengths that this rank knows.
     const Decision& planned(const Decision&, Problem&);
+    // Of a persistent operation: the plan of what was decided, whose memory it is to be given.
+    Plan& plan_of(const Decision& d) { return calls_.find(d.problem, selector_.get())->plan; }
 
     // The ranks' numbers combined one by one, by all ranks together; another decision may go for it.
     void combine(Arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count);
@@ -88,6 +97,8 @@ public:
     }
     // In which this rank runs what is started, and what is for one node alone.
     Group& group() { return shared_ ? shared_->group : alone_.at(Transport::message)->group; }
+    // The ranks of this node and their memory; null where this rank is alone on it.
+    SharedGroup* shared() { return shared_.get(); }
     // Several nodes: of the same ranks, for messages.  To be called by all ranks together.
     std::shared_ptr<const PrivateCommunicator> messages();
     // ... and what reaches the ranks of other nodes: before the first operation that is started.
@@ -116,6 +127,7 @@ public:
     RecordLength record;               // fanlight_allgatherv_any
     const int rank, size;
     bool of_requests = false;          // runs what is started: by shared memory and messages, and the rest is the MPI library's
+    SharedSlots::Extent memory{-1, -1};  // of a persistent operation: what its group has on each node
     int slots = 0;                     // several nodes: of messages in flight at one time; 0: nothing can be in flight
     std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology
 

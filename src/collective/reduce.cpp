@@ -131,7 +131,7 @@ const Decision* combined_at_the_end(Call& call, CommunicatorContext& s, Operatio
                                : operation == Operation::reduce_scatter_block ? Operation::alltoall
                                                                               : Operation::allgather;
     const Decision& d = s.decide({.operation = exchange, .root = root, .bytes = bytes});
-    if (!d.algorithm) return call.pass(d.reason);
+    if (!call.serves(d)) return nullptr;
     const bool receives = operation != Operation::reduce || s.rank == root;
     const int operands = !receives                          ? 0
                          : operation == Operation::scan   ? s.rank + 1

@@ -190,7 +190,7 @@ std::vector<std::string> unknown_variables() {
             if (!nearest || d < best) nearest = &s, best = d;
         }
         if (best == 0) continue;
-        std::string warning = std::string(name) + " is no setting";
+        std::string warning = std::string(name) + " is not a setting";
         // A far name would only mislead.
         if (best <= std::max<std::size_t>(2, (name.size() - prefix.size()) / 3))
             warning.append(" (do you mean ").append(nearest->variable).append("?)");

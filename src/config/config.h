@@ -42,7 +42,7 @@ Config present_config();
 // Throws std::invalid_argument, which says what is allowed.
 bool set(const Setting&, const std::string& text);
 
-// A line for each FANLIGHT_* variable in the environment that is no setting, with the setting
+// A line for each FANLIGHT_* variable in the environment that is not a setting, with the setting
 // whose name is nearest.  config() says them on standard error.
 std::vector<std::string> unknown_variables();
 

@@ -196,7 +196,7 @@ Domain& top(Domain& d) { return d.parent ? top(*d.parent) : d; }
 bool contains(const Domain& d, const Domain& other) {
     return &d == &other || (other.parent && contains(d, *other.parent));
 }
-dart_ret_t no_domain(const char* function) { return invalid(function, "no domain, or no place for the result"); }
+dart_ret_t no_domain(const char* function) { return invalid(function, "no domain, or a null pointer for the result"); }
 
 // Joins these into at most n groups of nearly as many.
 std::vector<std::vector<Domain*>> parts_of(const std::vector<Domain*>& domains, std::size_t n) {

@@ -8,7 +8,7 @@
 using namespace fanlight::dart;
 
 namespace {
-dart_ret_t no_group(const char* function) { return invalid(function, "no group, or no place for the result"); }
+dart_ret_t no_group(const char* function) { return invalid(function, "no group, or a null pointer for the result"); }
 }
 
 dart_ret_t dart_group_create(dart_group_t* group) {

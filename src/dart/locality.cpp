@@ -227,7 +227,7 @@ dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit, dart_unit
     Locality* const locality = known("dart_unit_locality", team, error);
     if (!locality) return error;
     if (!result || unit.id < 0 || static_cast<std::size_t>(unit.id) >= locality->units.size())
-        return invalid("dart_unit_locality", "no such unit in the team, or no place for the result");
+        return invalid("dart_unit_locality", "no such unit in the team, or a null pointer for the result");
     *result = &locality->units[static_cast<std::size_t>(unit.id)];
     return DART_OK;
 }

@@ -35,7 +35,7 @@ dart_ret_t numbered(const char* function, fanlight_pointer pointer, int sign, da
 }  // namespace
 
 dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void** addr) {
-    if (!addr) return invalid("dart_gptr_getaddr", "no place for the address");
+    if (!addr) return invalid("dart_gptr_getaddr", "a null pointer for the address");
     *addr = nullptr;
     // Neither bytes nor unit need be there: pointers are calculated with, and one past the end is none to memory.
     const global::Segment* const s = segment_of(gptr);
@@ -58,7 +58,7 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t* gptr, void* addr) {
 
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t* flags) {
     const global::Segment* const s = segment_of(gptr);
-    if (!s || !flags) return invalid("dart_gptr_getflags", "no such segment, or no place for the flags");
+    if (!s || !flags) return invalid("dart_gptr_getflags", "no such segment, or a null pointer for the flags");
     *flags = s->flags;
     return DART_OK;
 }
@@ -72,7 +72,7 @@ dart_ret_t dart_gptr_setflags(dart_gptr_t* gptr, uint16_t flags) {
 }
 
 dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t* gptr) {
-    if (!gptr) return invalid("dart_memalloc", "no place for the pointer");
+    if (!gptr) return invalid("dart_memalloc", "a null pointer for the result");
     fanlight_pointer pointer;
     const size_t bytes = bytes_of(nelem, type);
     if (const fanlight_code code = fanlight_local_allocate(bytes, &pointer))
@@ -142,7 +142,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t id, dart_allocator_t
 }
 
 dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t* gptr, dart_allocator_t allocator) {
-    if (!gptr || !allocator) return invalid("dart_allocator_alloc", "no allocator, or no place for the pointer");
+    if (!gptr || !allocator) return invalid("dart_allocator_alloc", "no allocator, or a null pointer for the result");
     *gptr = DART_GPTR_NULL;
     const auto offset = allocator->pool.take(bytes_of(nelem, type));
     if (!offset)

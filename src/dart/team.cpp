@@ -11,7 +11,7 @@ dart_ret_t dart_team_get_group(dart_team_t id, dart_group_t* group) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_get_group", id, error);
     if (!team) return error;
-    if (!group) return invalid("dart_team_get_group", "no place for the group");
+    if (!group) return invalid("dart_team_get_group", "a null pointer for the group");
     *group = new dart_group_struct{{team->world.begin(), team->world.end()}};
     return DART_OK;
 }
@@ -20,7 +20,7 @@ dart_ret_t dart_team_create(dart_team_t parent, const dart_group_t group, dart_t
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_create", parent, error);
     if (!team) return error;
-    if (!result) return invalid("dart_team_create", "no place for the team");
+    if (!result) return invalid("dart_team_create", "a null pointer for the team");
     std::vector<int> units;
     if (group)
         for (const dart_unit_t unit : group->units) {
@@ -49,7 +49,7 @@ dart_ret_t dart_team_destroy(dart_team_t* id) {
 }
 
 dart_ret_t dart_team_clone(dart_team_t id, dart_team_t* result) {
-    if (!result) return invalid("dart_team_clone", "no place for the team");
+    if (!result) return invalid("dart_team_clone", "a null pointer for the team");
     fanlight_team made = FANLIGHT_TEAM_NULL;
     if (const fanlight_code code = fanlight_team_split(fanlight_id(id), 0, 0, &made))
         return status("dart_team_clone", code);
@@ -61,7 +61,7 @@ dart_ret_t dart_team_myid(dart_team_t id, dart_team_unit_t* myid) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_myid", id, error);
     if (!team) return error;
-    if (!myid) return invalid("dart_team_myid", "no place for the unit");
+    if (!myid) return invalid("dart_team_myid", "a null pointer for the unit");
     myid->id = team->unit;
     return DART_OK;
 }
@@ -70,7 +70,7 @@ dart_ret_t dart_team_size(dart_team_t id, size_t* size) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_size", id, error);
     if (!team) return error;
-    if (!size) return invalid("dart_team_size", "no place for the size");
+    if (!size) return invalid("dart_team_size", "a null pointer for the size");
     *size = static_cast<size_t>(team->size);
     return DART_OK;
 }
@@ -79,7 +79,7 @@ dart_ret_t dart_myid(dart_global_unit_t* myid) {
     dart_team_unit_t unit;
     const dart_ret_t error = dart_team_myid(DART_TEAM_ALL, &unit);
     if (myid) myid->id = error == DART_OK ? unit.id : DART_UNDEFINED_UNIT_ID;
-    return myid ? error : invalid("dart_myid", "no place for the unit");
+    return myid ? error : invalid("dart_myid", "a null pointer for the unit");
 }
 
 dart_ret_t dart_size(size_t* size) { return dart_team_size(DART_TEAM_ALL, size); }
@@ -89,7 +89,7 @@ dart_ret_t dart_team_unit_l2g(dart_team_t id, dart_team_unit_t local, dart_globa
     const global::Team* const team = team_of("dart_team_unit_l2g", id, error);
     if (!team) return error;
     if (!result || local.id < 0 || local.id >= team->size)
-        return invalid("dart_team_unit_l2g", "no such unit in the team, or no place for the result");
+        return invalid("dart_team_unit_l2g", "no such unit in the team, or a null pointer for the result");
     result->id = team->world[static_cast<size_t>(local.id)];
     return DART_OK;
 }
@@ -98,7 +98,7 @@ dart_ret_t dart_team_unit_g2l(dart_team_t id, dart_global_unit_t unit, dart_team
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_unit_g2l", id, error);
     if (!team) return error;
-    if (!result) return invalid("dart_team_unit_g2l", "no place for the result");
+    if (!result) return invalid("dart_team_unit_g2l", "a null pointer for the result");
     const auto found = std::ranges::find(team->world, unit.id);
     result->id = found == team->world.end() ? DART_UNDEFINED_UNIT_ID : static_cast<int>(found - team->world.begin());
     return DART_OK;

@@ -1,9 +1,16 @@
 // Several operations of a group in flight at once.  They may end in any order; what the others
 // are told is up to which number all are done.
+#include <stdexcept>
+
 #include "execute/group.h"
 #include "execute/steps.h"
 
 namespace fanlight {
+
+void Group::enter(const Plan& plan) {
+    if (!is_connected(plan)) [[unlikely]] throw std::logic_error(plan.name + " has no memory in its group");
+    if (sequence_ == 0) executor_.meet();
+}
 
 void Group::prepare(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     run.reserve(plan);
@@ -56,7 +63,7 @@ Run::Piece& Group::begin_piece(Run& run) {
 }
 
 void Group::start(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-    if (sequence_ == 0) executor_.meet();
+    enter(plan);
     prepare(run, plan, input, output, combiner);
     runs_.push_back(&run);
 }

@@ -18,9 +18,16 @@ Executor::Executor(const SharedSlots& slots, int rank, int size, Waiter::Hooks h
       rank_(rank),
       size_(size),
       mapped_scratch_(mapped_scratch),
-      known_done_(static_cast<std::size_t>(size), 0),
-      memory_(slots, rank, size),
-      seen_bits_(slots.slots() * slots.register_words(), 0) {}
+      memory_(slots, rank, size) {
+    if (slots.base()) enter();
+}
+
+void Executor::enter() {
+    known_done_.assign(static_cast<std::size_t>(size_), 0);
+    all_done_ = 0;
+    seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
+    memory_.enter();
+}
 
 void Executor::meet() {
     memory_.meet();
@@ -81,16 +88,17 @@ void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uin
     }
 }
 
-bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int> readers, Cell& cell, std::uint64_t where) {
-    if (!memory_.lends(frame.base[static_cast<int>(s.from_buffer)] + s.from, s.bytes, readers)) return false;
-    cell.where = where;
+bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int> readers, Cell& cell) {
+    const std::byte* const from = frame.base[static_cast<int>(s.from_buffer)] + s.from;
+    if (!memory_.lends(from, s.bytes, readers)) return false;
+    cell.where = s.kind == BoundKind::put ? where_and_bytes(memory_.distance(from), s.bytes) : frame.address(s.from_buffer, s.from) - s.from;
     store(cell.flag, flag_of(frame.sequence, s.tag, s.place, Lent::yes));
     return true;
 }
 
 bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element) {
     if (!is_lent(flag)) return memory_.look_for(s.peer), false;
-    const std::uint64_t from = memory_.address(s.peer, where_of(where));
+    const std::uint64_t from = memory_.address(s.peer, distance_of(where));
     if (s.order == Order::overwrite) copy_once(Way::read, frame, s.peer, to, from, s.bytes);
     else read_and_combine(s, frame, from, to, nullptr, element);
     return true;

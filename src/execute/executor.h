@@ -22,6 +22,8 @@ class Executor {
 public:
     // `mapped_scratch`: mapped by all, in equal parts for each member.
     Executor(const SharedSlots&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
+    // The group has memory from now on, in which nothing has been run.
+    void enter();
     // Before the first operation, when all members are there.
     void meet();
 
@@ -57,8 +59,8 @@ private:
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, std::size_t element);
     // What is long enough: out of the way of what is short.
-    // False: stage it.  `where`: for the cell.
-    [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&, std::uint64_t where);
+    // False: stage it.
+    [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);
     // What came of a put; false: it is staged.
     [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element);
     [[noreturn]] void lost(int peer, const char* name, int error);

@@ -10,6 +10,7 @@ namespace {
 
 std::byte* checked(std::span<std::byte> segment, int size, SharedSlots::Capacity room) {
     const std::size_t needed = Group::segment_bytes(size, room);
+    if (segment.empty() && room == SharedSlots::Capacity::one) return nullptr;  // Group::place
     if (segment.size() >= needed) return segment.data();
     throw std::invalid_argument("a segment of " + std::to_string(segment.size()) + " bytes for " + std::to_string(size) +
                                 " ranks, which need " + std::to_string(needed));
@@ -21,6 +22,7 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
              int ranks_on_node, int cores, SharedSlots::Capacity room, std::span<std::byte> scratch)
     : Planner(checked(segment, size, room), rank, size, single_copy, room, scratch),
       executor_(shared_slots_, rank, size, std::move(hooks), ranks_on_node, cores, scratch) {
+    if (segment.empty()) placed_ = 1;
     oversubscribed_ = waiter().oversubscribed();
     waiter().also_check([this] {
         if (doing_ != nothing) executor_.lockstep.compare(doing_);
@@ -28,6 +30,32 @@ Group::Group(std::span<std::byte> segment, int rank, int size, bool single_copy,
 }
 
 Group::~Group() = default;
+
+void Group::place(std::span<std::byte> segment, SharedSlots::Extent extent) {
+    shared_slots_ = SharedSlots(segment.data(), size_, SharedSlots::Capacity::one, extent);
+    sequence_ = published_done_ = 0;
+    doing_ = nothing;
+    executor_.enter();
+}
+
+void Group::introduce(const Plan& plan) {
+    ++placed_;
+    if (plan.parts.empty()) return;
+    if (!shared_slots_.has_all_lines()) {
+        const std::vector<int> peers = lines_of(plan).here;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(shared_slots_.extent().peers); ++k)
+            shared_slots_.line_owner(rank_, k) = k < peers.size() ? static_cast<std::uint32_t>(peers[k]) + 1 : 0;
+    }
+    executor_.lockstep.record_call(sequence_, plan.called);
+}
+
+void Group::connect(Plan& plan) {
+    plan.placed = placed_;
+    if (plan.parts.empty()) return;
+    executor_.lockstep.compare(sequence_);
+    if (!shared_slots_.has_all_lines()) shared_slots_.find_lines(rank_, lines_of(plan));
+    for (Plan::Part& part : plan.parts) fanlight::connect(part.schedule, rank_, shared_slots_);
+}
 
 std::size_t Group::segment_bytes(int size, SharedSlots::Capacity room) { return SharedSlots::bytes(size, room); }
 

@@ -46,6 +46,21 @@ public:
     // The bytes of shared memory that a group of this size needs; the same on all members.
     static std::size_t segment_bytes(int size, SharedSlots::Capacity = SharedSlots::Capacity::many);
 
+    // A group whose segment is empty makes plans, and gets memory for one of them (Capacity::one):
+    //   group.place(segment, extent);  // zeroed; as much as the members' plans use at most (extent_of)
+    //   group.introduce(plan);         // then a barrier of the caller's
+    //   group.connect(plan);
+    // For another plan that finds room, when nothing is in flight, without the first.  `connect` throws MismatchedCollectives where
+    // the members have plans for different operations.
+    void place(std::span<std::byte> segment, SharedSlots::Extent);
+    void introduce(const Plan&);
+    void connect(Plan&);
+    // Whether it has the memory now.  Where members have lines for all, it can be connected again without the others.
+    bool is_connected(const Plan& plan) const { return plan.placed == placed_; }
+    // What it has room for; without memory for nothing.
+    SharedSlots::Extent extent() const { return shared_slots_.base() ? shared_slots_.extent() : SharedSlots::Extent{-1, -1}; }
+    SharedSlots layout(SharedSlots::Extent extent) const { return SharedSlots(nullptr, size_, SharedSlots::Capacity::one, extent); }
+
     // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
     // means that; `combiner` is null where nothing is reduced.  Throws MismatchedCollectives.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);
@@ -93,6 +108,8 @@ private:
                   const Mapped* = nullptr, std::size_t shift = 0);
     // Of the last operation.
     void wait_for_readers(const BoundSchedule&, const Plan&, bool lends);
+    // Before an operation by start() or begin().
+    void enter(const Plan&);
     void prepare(Run&, const Plan&, const void* input, void* output, const Combiner*);
     Run::Piece& begin_piece(Run&);
     bool has_message_slot(const Run&) const;

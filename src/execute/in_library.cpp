@@ -9,7 +9,7 @@ namespace fanlight {
 using Poll = OnePoll<true>;
 
 bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, const Combiner* combiner) {
-    if (sequence_ == 0) executor_.meet();
+    enter(plan);
     run.reserve(plan);
     // The others wait for this; what is noted down for later comes after it.
     const Poll poll{run.waits_for};

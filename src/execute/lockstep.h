@@ -17,7 +17,7 @@ public:
     // Operation `taken` is this one here, for the others to see.
     void record_call(std::uint64_t taken, std::uint64_t called) const {
         SharedSlots::Called& mine = shared_slots_.called(rank_, taken);
-        if (load(mine.taken) == taken + 1) return;
+        if (load(mine.taken) == taken + 1 && load(mine.what) == called) return;
         store(mine.taken, 0);  // until `what` is there
         store(mine.what, called);
         store(mine.taken, taken + 1);

@@ -17,9 +17,13 @@ PeerMemory::PeerMemory(const SharedSlots& slots, int rank, int size)
       known_(static_cast<std::size_t>(size), 0),
       is_own_(static_cast<std::size_t>(size), 0),
       looked_(static_cast<std::size_t>(size), 0),
-      arenas_(static_cast<std::size_t>(size)) {
-    store(slots.member(rank).pid_namespace, pid_namespace());
-    store(slots.member(rank).pid, static_cast<std::uint64_t>(getpid()));
+      arenas_(static_cast<std::size_t>(size)) {}
+
+void PeerMemory::enter() {
+    base_ = 0;
+    std::ranges::fill(looked_, false);
+    store(shared_slots_.member(rank_).pid_namespace, pid_namespace());
+    store(shared_slots_.member(rank_).pid, static_cast<std::uint64_t>(getpid()));
 }
 
 void PeerMemory::meet() {
@@ -33,25 +37,34 @@ void PeerMemory::meet() {
 }
 
 bool PeerMemory::lends(const std::byte* from, std::size_t bytes, std::span<const int> readers) {
-    if (!arena::owns(from, bytes)) return false;
-    if (base_ == 0 && may_lend_) {
-        const ArenaName name = arena::name();
-        may_lend_ = name.pid != 0 && name.bytes < std::uint64_t{1} << where_bits;
-        if (may_lend_) {
-            base_ = name.base;
-            // The process id last: others look for it meanwhile.
-            ArenaName& told = shared_slots_.member(rank_).arena;
-            told.pid_namespace = name.pid_namespace;
-            told.fd = name.fd;
-            told.number = name.number;
-            told.base = name.base;
-            told.bytes = name.bytes;
-            store(told.pid, name.pid);
-        }
-    }
-    return may_lend_ && std::ranges::all_of(readers, [this](int reader) {
-        return (load(shared_slots_.opened(reader, rank_)) >> rank_ % 64 & 1) != 0;
-    });
+    const bool in_arena = arena::owns(from, bytes);
+    if ((!in_arena && !blocks_.owns(from, bytes)) || !may_lend_ || (base_ == 0 && !tell())) return false;
+    if (in_arena)
+        return std::ranges::all_of(readers, [this](int reader) { return (load(shared_slots_.opened(reader, rank_)) >> rank_ % 64 & 1) != 0; });
+    const auto away = static_cast<std::int64_t>(distance(from));
+    return distance_of(where_of(distance(from))) == away && std::ranges::all_of(readers, [&](int reader) { return can_load(reader, from, bytes); });
+}
+
+// Where this process's arena is, to whom it lends from there on; false: it has none.
+bool PeerMemory::tell() {
+    const ArenaName name = arena::name();
+    may_lend_ = name.pid != 0 && name.bytes < std::uint64_t{1} << (where_bits - 1);
+    if (!may_lend_) return false;
+    base_ = name.base;
+    // The process id last: others look for it meanwhile.
+    ArenaName& told = shared_slots_.member(rank_).arena;
+    told.pid_namespace = name.pid_namespace;
+    told.fd = name.fd;
+    told.number = name.number;
+    told.base = name.base;
+    told.bytes = name.bytes;
+    store(told.pid, name.pid);
+    return true;
+}
+
+bool PeerMemory::can_load(int reader, const std::byte* from, std::size_t bytes) const {
+    const auto r = static_cast<std::size_t>(reader);
+    return is_own_[r] || (known_[r] && blocks_.reached_by(pids_[r], from, bytes));
 }
 
 // Once: what cannot be opened now never can.

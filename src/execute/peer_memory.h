@@ -1,10 +1,10 @@
 // The memory of a group's other members, as far as this process reaches it: that of its own threads, what lies in an
-// arena (memory/arena.h), and by system calls what the kernel allows.
+// arena (memory/arena.h), what both have mapped (memory/shared_blocks.h), and by system calls what the kernel allows.
 //
 // What a member stages is copied twice.  Where it lies in the arena of a member whom the others can load from, it is
 // lent instead: they are told of the place.  Each message decides for itself, and nothing is agreed on: when a member
 // has something to lend for the first time it says where its arena is, and stages; who then gets something long from
-// it opens the arena, and says so; from there on the one lends to the other.
+// it opens the arena, and says so; from there on the one lends to the other.  What both have mapped is lent at once.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "memory/peer_arena.h"
+#include "memory/shared_blocks.h"
 #include "transport/shared.h"
 
 namespace fanlight {
@@ -27,17 +28,20 @@ inline constinit std::atomic<std::uint64_t> messages_lent{0};
 class PeerMemory {
 public:
     PeerMemory(const SharedSlots&, int rank, int size);
-    // When all members are there.
+    // When there is memory to meet in, and when all members are there.
+    void enter();
     void meet();
     pid_t pid(int peer) const { return pids_[static_cast<std::size_t>(peer)]; }
     // In this process's pid namespace; elsewhere the same number may be a stranger's, or nobody's.
     bool knows(int peer) const { return known_[static_cast<std::size_t>(peer)]; }
 
-    // Whether all of these can load it from this process's arena.
+    // Whether all of these can load it.
     bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers);
-    // How a put tells of what is lent: the distance from the start of its owner's arena.
+    // How a put tells of what is lent: the distance from the start of its owner's arena, wherever it lies itself.
     std::uint64_t distance(const std::byte* from) const { return reinterpret_cast<std::uint64_t>(from) - base_; }
-    std::uint64_t address(int peer, std::uint64_t distance) const { return shared_slots_.member(peer).arena.base + distance; }
+    std::uint64_t address(int peer, std::int64_t distance) const {
+        return shared_slots_.member(peer).arena.base + static_cast<std::uint64_t>(distance);
+    }
 
     // Something came staged that could have been lent.
     void look_for(int peer) {
@@ -49,7 +53,8 @@ public:
         if (is_own_[p]) return reinterpret_cast<std::byte*>(there);
         if (!looked_[p]) find(peer);
         PeerArena* const arena = arenas_[p].get();
-        return arena && arena->has(there, bytes) ? arena->at(there, bytes) : nullptr;
+        if (arena && arena->has(there, bytes)) return arena->at(there, bytes);
+        return known_[p] ? blocks_.at(pids_[p], there, bytes) : nullptr;
     }
     enum class Way { read, write };
     // `bytes` between `here` and the peer's `there`, which at() did not reach.  Returns an error's number, or 0.
@@ -57,8 +62,11 @@ public:
 
 private:
     void find(int peer);
+    bool tell();
+    bool can_load(int reader, const std::byte* from, std::size_t bytes) const;
 
     const SharedSlots& shared_slots_;
+    SharedBlocks& blocks_ = SharedBlocks::here();
     const int rank_;
     std::uint64_t base_ = 0;   // of the own arena, once the others were told
     bool may_lend_ = true;     // false: they cannot be told

@@ -178,7 +178,6 @@ private:
             number(b, j);
             b.place = Place::direct;
             b.lendable = lendable(b);
-            b.channel = shared_slots_.channel(local_rank_, b.peer);
             return true;
         });
     }
@@ -191,7 +190,6 @@ private:
                                    std::to_string(SharedSlots::offers_per_operation));
         BoundStep& b = next(BoundKind::offer, s);
         number(b, s.offer);
-        b.cell = shared_slots_.offer_cell(local_rank_, s.offer);
         b.place = place_of(s.bytes, options_);
         b.staging = staging_.offer(s.offer);
         b.first_reader = s.first_reader;
@@ -209,9 +207,7 @@ private:
 
     void bit(BoundKind kind, const Step& s) {
         BoundStep& b = next(kind, s);
-        const auto [reader, writer] = kind == BoundKind::set_bit ? std::pair(b.peer, local_rank_) : std::pair(local_rank_, b.peer);
-        b.message = static_cast<std::uint32_t>(writer);
-        b.cell = shared_slots_.register_word(reader, writer);
+        b.message = static_cast<std::uint32_t>(kind == BoundKind::set_bit ? local_rank_ : b.peer);
     }
 
     void put(const Step& s) {
@@ -221,11 +217,9 @@ private:
         if (j >= shared_slots_.slots() << message_bits) throw std::logic_error("more puts to one rank than can be counted");
         BoundStep& b = next(BoundKind::put, s);
         number(b, j);
-        b.cell = shared_slots_.put_cell(local_rank_, b.peer, j);
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
-        b.channel = shared_slots_.channel(b.peer, local_rank_);
         b.lendable = lendable(b);
         if (b.place == Place::direct || b.lendable) long_puts_.push_back(b);
     }
@@ -246,18 +240,15 @@ private:
                 const std::size_t j = arrives_[s.peer]++;
                 BoundStep& b = next(BoundKind::arrive, s);
                 number(b, j);
-                b.cell = shared_slots_.put_cell(b.peer, local_rank_, j);
                 b.place = place(s);
                 b.acknowledged = arrives_total_[s.peer] > depth_ || b.place == Place::direct;
                 b.lendable = lendable(b);
-                b.channel = shared_slots_.channel(local_rank_, b.peer);
                 if (!unposted_.empty()) post_what_has_room();
                 break;
             }
             case StepKind::get: {
                 BoundStep& b = next(BoundKind::get, s);
                 number(b, s.offer);
-                b.cell = shared_slots_.offer_cell(b.peer, s.offer);
                 b.lendable = s.bytes >= options_.lent_from;
                 break;
             }
@@ -391,6 +382,7 @@ void bind(const Schedule& schedule, int rank, std::uint64_t called, std::size_t 
         Binder(schedule, rank, called, slots, options, bound, exchange).bind();
     }
     bound.element = element;
+    connect(bound, options.reach.local(rank), slots);
     gather_flags(bound);
     find_told(bound);
 }

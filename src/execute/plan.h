@@ -103,6 +103,9 @@ Needs needs_of(const Schedule&, int rank, const SharedSlots&, const BindOptions&
 void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedSlots&, const BindOptions&,
           BoundSchedule& bound, const Exchange* exchange = nullptr);
 
+// Where its cells and channels are: of this member of the group.
+void connect(BoundSchedule&, int rank, const SharedSlots&);
+
 // A plan belongs to the group that made it (Planner::plan) and must not outlive it.
 class Plan {
 public:
@@ -116,6 +119,7 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
+    std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
     // So many pieces are in flight at one time: while one's messages are, another one moves on in its node.
     std::size_t in_flight = 1;
     bool whole = false;  // a single piece, whose lengths do not travel first
@@ -140,6 +144,10 @@ public:
     };
     std::unique_ptr<Lengths> lengths;
 };
+
+// Which lines this member writes or reads, and all that it uses of its part.
+SharedSlots::Lines lines_of(const Plan&);
+SharedSlots::Extent extent_of(const Plan&);
 
 // The problem of piece number `index` of a problem that is cut into pieces of `piece_bytes`.
 Problem piece_of(const Problem&, std::size_t piece_bytes, std::size_t index);

@@ -102,13 +102,16 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
     // Levels may make more offers than there is room for.
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    if (may_be_whole && !algorithm.levels && (all_inlined || staging_bound(problem) < all_staged)) return {length, false};
+    // What asking all ranks would say as well, said sooner: what comes from a file is cut as the built-in algorithm.
+    const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
+    if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
     // Pieces between nodes overlap.
     const std::size_t room = area * (oversubscribed && !reach.nodes ? slots.areas() : 1);
     const auto fits = [&](const Needs& n, std::size_t message) {
         return n.staged <= room && n.longest <= message && n.scratch <= room_for_scratch() && n.offers <= SharedSlots::offers_per_operation;
     };
     int offers = 0;  // the most that were seen
+    bool linear = true;  // so far a schedule said of all ranks what they need
     // What does not fit one rank need not be asked of all.
     const auto needs = [&](std::size_t bytes, std::size_t message) {
         // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
@@ -116,18 +119,21 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            // What is composed says of all ranks what they need at most; where that is too much they are asked.
-            if (algorithm.levels && mapped_scratch_.empty()) {
+            // Some schedules say of all ranks what they need at most; where that is too much they are asked.
+            if (!algorithm.alike && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
-                const Needs bound = bound_of(own.bounds, options);
-                const bool is_enough = own.bounds.exact || (own.bounds.known && bound.staged <= std::min(area, longest) &&
-                                                            bound.offers <= SharedSlots::offers_per_operation);
+                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
+                const bool says_it_all = own.bounds.exact || own.bounds.alike;
+                const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) &&
+                                                       bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
                 if (is_enough) {
+                    linear &= says_it_all;
                     raise(most, bound);
                     continue;
                 }
             }
+            linear = false;
             const auto some = neediest(p);
             const bool all = !algorithm.alike || reach.nodes || p.size <= few_ranks;
             for (int i = 0; i < (all ? p.size : std::ssize(some)); ++i) {
@@ -148,11 +154,15 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     // Of many offers the shortest pieces make as few as any.
     const bool may_fit = whole.offers <= SharedSlots::offers_per_operation || needs(unit, longest).offers <= SharedSlots::offers_per_operation;
+    std::size_t asked = length;
+    Needs needed = whole;
     for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
-        const std::size_t units = std::max(bytes / unit, std::size_t{1}) * unit;
-        const Needs piece = needs(units, longest);
-        if (fits(piece, longest)) return cut_at(units, piece);
-        if (units == unit) break;
+        // Where a schedule says it all, what is cut in shorter pieces needs no less in all.
+        if (linear && bytes / 2 >= unit && needed.staged / ((asked + bytes - 1) / bytes) > room) continue;
+        asked = std::max(bytes / unit, std::size_t{1}) * unit;
+        needed = needs(asked, longest);
+        if (fits(needed, longest)) return cut_at(asked, needed);
+        if (asked == unit) break;
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
@@ -266,6 +276,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty())
         throw std::invalid_argument(why);
+    plan.placed = shared_slots_.base() ? placed_ : 0;
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);

@@ -66,7 +66,8 @@ protected:
     const bool single_copy_;
     bool oversubscribed_ = false;
     const std::span<std::byte> mapped_scratch_;
-    const SharedSlots shared_slots_;
+    SharedSlots shared_slots_;
+    std::uint64_t placed_ = 0;  // so often a plan was given memory (Group::introduce)
     std::shared_ptr<RemoteTransport> remote_;
 
 private:

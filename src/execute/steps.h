@@ -135,7 +135,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 } else if (s.place == Place::inlined) {
                     if (s.bytes > 0) std::memcpy(cell->payload(), from, s.bytes);
                     cell->where = where_and_bytes(0, s.bytes);
-                } else if (s.lendable && lend(s, frame, {&s.peer, 1}, *cell, where_and_bytes(memory_.distance(from), s.bytes))) {
+                } else if (s.lendable && lend(s, frame, {&s.peer, 1}, *cell)) {
                     ++cursor.lent;
                     break;
                 } else {
@@ -177,8 +177,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
-                    } else if (s.lendable && lend(s, frame, std::span(schedule.readers).subspan(s.first_reader, s.readers), *cell,
-                                                  frame.address(s.from_buffer, s.from) - s.from)) {
+                    } else if (s.lendable && lend(s, frame, std::span(schedule.readers).subspan(s.first_reader, s.readers), *cell)) {
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {

@@ -149,7 +149,7 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
     Target t;
     if (const fanlight_code error = check(to, 1, type, op, t)) return error;
     if (!before || (!value && op != FANLIGHT_NO_OP))
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or no place for the result");
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or a null pointer for the result");
     if (t.segment->direct) {
         const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T operand) {
@@ -174,7 +174,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
     if (const fanlight_code error = check(to, 1, type, FANLIGHT_REPLACE, t)) return error;
     if (!types[type].integer) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap is for integers");
     if (!value || !compare || !before)
-        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or no place for the result");
+        return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or a null pointer for the result");
     if (t.segment->direct) {
         with_type(type, [&]<class T>(T wanted) {
             if constexpr (std::integral<T>) {

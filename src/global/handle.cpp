@@ -54,7 +54,7 @@ fanlight_code check(const fanlight_handle* list, std::size_t count) {
     if (!list && count > 0) return fail(FANLIGHT_ERR_ARGUMENT, "no handles");
     for (std::size_t i = 0; i < count; ++i)
         if (list[i] != FANLIGHT_HANDLE_NULL && !find(list[i]))
-            return fail(FANLIGHT_ERR_HANDLE, "handle %zu of %zu is finished, or never was", i + 1, count);
+            return fail(FANLIGHT_ERR_HANDLE, "handle %zu of %zu is finished, or never existed", i + 1, count);
     return FANLIGHT_OK;
 }
 
@@ -82,7 +82,7 @@ fanlight_code wait(fanlight_handle* list, std::size_t count, bool remotely) {
 }
 
 fanlight_code test(fanlight_handle* list, std::size_t count, int* done, bool remotely) {
-    if (!done) return fail(FANLIGHT_ERR_ARGUMENT, "no place for the result");
+    if (!done) return fail(FANLIGHT_ERR_ARGUMENT, "a null pointer for the result");
     fanlight_code error = check(list, count);
     *done = error == FANLIGHT_OK;
     for (std::size_t i = 0; i < count && *done; ++i) {

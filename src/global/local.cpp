@@ -67,7 +67,7 @@ using namespace fanlight::global;
 
 fanlight_code fanlight_local_allocate(size_t bytes, fanlight_pointer* pointer) {
     if (!is_up()) return not_up();
-    if (!pointer) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_local_allocate: no place for the pointer");
+    if (!pointer) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_local_allocate: a null pointer for the result");
     const auto offset = local->take(bytes);
     if (!offset)
         return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes left of FANLIGHT_LOCAL_MEMORY=%zu", bytes, local->bytes);

@@ -44,7 +44,7 @@ struct ForUnit {
 // Null, and an error, where there is no such lock.
 Segment* find_lock(fanlight_lock lock, fanlight_code& error) {
     Segment* const s = segment_of(lock);
-    if (!s) error = is_up() ? fail(FANLIGHT_ERR_ARGUMENT, "the lock has been freed, or never was") : not_up();
+    if (!s) error = is_up() ? fail(FANLIGHT_ERR_ARGUMENT, "the lock has been freed, or never existed") : not_up();
     return s;
 }
 
@@ -105,7 +105,7 @@ fanlight_code fanlight_lock_try(fanlight_lock lock, int* acquired) {
     fanlight_code error = FANLIGHT_OK;
     Segment* const s = find_lock(lock, error);
     if (!s) return error;
-    if (!acquired) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_lock_try: no place for the result");
+    if (!acquired) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_lock_try: a null pointer for the result");
     *acquired = 0;
     if (is_mine(*s->lock)) return held_already();
     if (!s->lock->threads.try_lock()) return FANLIGHT_OK;

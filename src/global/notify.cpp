@@ -82,7 +82,7 @@ fanlight_code fanlight_test_notify(fanlight_team id, int unit, int index, int* r
     fanlight_code error = FANLIGHT_OK;
     Team* const team = find_team(id, error);
     if (!team || (error = check(*team, unit, index))) return error;
-    if (!result) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_test_notify: no place for the result");
+    if (!result) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_test_notify: a null pointer for the result");
     *result = there(*team, unit, index);
     if (*result) ++team->seen[slot(unit, index)];
     else let_progress();

@@ -178,7 +178,7 @@ void release_given_back(Team& team) {
 fanlight_code explain(fanlight_pointer p, std::size_t bytes) {
     if (!is_up()) return not_up();
     const Segment* const s = segments.find(p.segment);
-    if (!s || s->units == 0) return fail(FANLIGHT_ERR_SEGMENT, "segment %d has been freed, or never was", p.segment);
+    if (!s || s->units == 0) return fail(FANLIGHT_ERR_SEGMENT, "segment %d has been freed, or never existed", p.segment);
     if (p.unit < 0 || p.unit >= s->team->size)
         return fail(FANLIGHT_ERR_UNIT, "unit %d is not in the segment's team, which has %d units", p.unit,
                     s->team->size);
@@ -216,7 +216,7 @@ fanlight_code begun(Team& team, const Agreement& agreed, std::size_t bytes, std:
 
 fanlight_code fanlight::global::allocate_greatest(fanlight_team id, std::size_t bytes, fanlight_pointer* pointer) {
     fanlight_code error = FANLIGHT_OK;
-    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "no place for the pointer");
+    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "a null pointer for the result");
     if (bytes > PTRDIFF_MAX) error = fail(FANLIGHT_ERR_MEMORY, "%zu bytes are too many", bytes);
     Team* team = nullptr;
     Agreement agreed;
@@ -226,7 +226,7 @@ fanlight_code fanlight::global::allocate_greatest(fanlight_team id, std::size_t 
 
 fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment, fanlight_pointer* pointer) {
     fanlight_code error = FANLIGHT_OK;
-    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allocate: no place for the pointer");
+    if (!pointer) error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_allocate: a null pointer for the result");
     if (alignment > 4096 || (alignment & (alignment - 1)))
         error = fail(FANLIGHT_ERR_ARGUMENT, "an alignment of %zu is not a power of two up to 4096", alignment);
     // Both in one number.
@@ -246,7 +246,7 @@ fanlight_code fanlight_allocate(fanlight_team id, size_t bytes, size_t alignment
 fanlight_code fanlight_register(fanlight_team id, void* address, size_t bytes, fanlight_pointer* pointer) {
     fanlight_code error = FANLIGHT_OK;
     if (!pointer || (!address && bytes) || bytes > PTRDIFF_MAX)
-        error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_register: no memory, or no place for the pointer");
+        error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_register: no memory, or a null pointer for the result");
     Team* team = nullptr;
     Agreement agreed;
     if ((error = begin(id, error, 0, team, agreed))) return error;
@@ -275,7 +275,7 @@ void* fanlight_ptr(fanlight_pointer pointer) {
 fanlight_code fanlight_segment_team(fanlight_pointer pointer, fanlight_team* team) {
     Target t;
     if (const fanlight_code error = resolve({0, pointer.segment, 0}, 0, t)) return error;
-    if (!team) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_segment_team: no place for the team");
+    if (!team) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_segment_team: a null pointer for the team");
     *team = t.segment->team->id;
     return FANLIGHT_OK;
 }

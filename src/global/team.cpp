@@ -127,7 +127,7 @@ fanlight_code no_unit(const Team& team, int unit) {
     return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", unit, team.id, team.size);
 }
 fanlight_code no_place(const char* function) {
-    return fail(FANLIGHT_ERR_ARGUMENT, "%s: no place for the result", function);
+    return fail(FANLIGHT_ERR_ARGUMENT, "%s: a null pointer for the result", function);
 }
 
 // What `function` gave becomes the team whose numbers have been agreed on.
@@ -168,7 +168,7 @@ fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int c
     const Team* const team = find_team(parent, error);
     if (!team) return error;
     if (!result || count < 0 || (count > 0 && !units)) {
-        error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_team_create: no units, or no place for the result");
+        error = fail(FANLIGHT_ERR_ARGUMENT, "fanlight_team_create: no units, or a null pointer for the result");
     } else {
         std::vector<int> sorted(units, units + count);
         std::ranges::sort(sorted);

@@ -61,7 +61,7 @@ fanlight_code transfer(Direction direction, Completion completion, fanlight_poin
         return fail(FANLIGHT_ERR_ARGUMENT, "%zu bytes there and %zu here", bytes, local_layout.bytes());
     if (bytes > 0 && !local) return fail(FANLIGHT_ERR_ARGUMENT, "the local address is null");
     if (completion == Completion::handle && !handle)
-        return fail(FANLIGHT_ERR_ARGUMENT, "no place for the handle");
+        return fail(FANLIGHT_ERR_ARGUMENT, "a null pointer for the handle");
     if (!t.direct() && bytes > 0) return by_rma(direction, completion, t, remote, local, local_layout, handle);
     if (bytes > 0) {
         if (direction == Direction::put)

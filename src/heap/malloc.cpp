@@ -84,7 +84,7 @@ std::size_t wanted_from() {
 [[gnu::constructor]] void begin() {
     const char* const wanted = ::secure_getenv("FANLIGHT_HEAP");
     if (wanted && std::string_view(wanted) == "off") why = "FANLIGHT_HEAP=off";
-    else if (!next_malloc().is_libcs || !malloc_comes_here()) why = "another library's malloc is in this process, and has its blocks to itself";
+    else if (!next_malloc().is_libcs || !malloc_comes_here()) why = "another library's malloc serves this process";
     else why = "", from = wanted_from();
 }
 

@@ -107,7 +107,7 @@ const char* OwnArena::make() {
     if (bytes_ < 2 * step) return "a limit leaves it no addresses (ulimit -v) or no file of its size (ulimit -f)";
     std::error_code error;
     SharedFile file = make_unnamed_file(error);
-    if (!file.file) return "the kernel gives this process no file without a name (memfd_create): a filter forbids it, or too many files are open";
+    if (!file.file) return "the kernel gives this process no anonymous file (memfd_create): a filter forbids it, or too many files are open";
     fd_ = std::exchange(file.file, File()).release();
     number_ = file.number;
     if (::fstat(fd_, &file_) != 0 || ::ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) return "the kernel gives its file no size";

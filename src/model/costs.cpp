@@ -63,11 +63,11 @@ void Costs::from_memory(int rank, double bytes) {
     for (std::size_t k = 0; k < machine_.cores(); ++k) use(k, rank, memory, bytes);
 }
 
-std::span<const Flows::Use> Costs::bytes(int rank, double own, int peer, double theirs) {
+std::span<const Flows::Use> Costs::bytes(int rank, double own, int peer, double theirs, bool direct) {
     uses_.clear();
     for (std::size_t k = 1; k < machine_.levels.size(); ++k) {
         // A core has no time for anything else while the system copies.
-        const bool slow = k == machine_.cores() && by_system_call(theirs);
+        const bool slow = k == machine_.cores() && direct && machine_.copied > 0;
         use(k, rank, all, slow ? (own - std::min(own, theirs)) + theirs * machine_.levels[k].bandwidth / machine_.copied : own + theirs);
     }
     from_memory(rank, own);

@@ -28,10 +28,10 @@ public:
     // By one core, nobody else about.
     double alone(double bytes) const { return bytes / machine_.levels.back().bandwidth; }
 
-    // Before the first byte of another's comes.
-    double call(double theirs) const { return by_system_call(theirs) ? machine_.call : 0; }
-    // A rank reads or writes so many bytes of its own, and of another's.
-    std::span<const Flows::Use> bytes(int rank, double own, int peer = -1, double theirs = 0);
+    // Before the first byte of what is in another's memory comes.
+    double call() const { return machine_.copied > 0 ? machine_.call : 0; }
+    // A rank reads or writes so many bytes of its own, and of another's; `direct`: that are in that one's own memory.
+    std::span<const Flows::Use> bytes(int rank, double own, int peer = -1, double theirs = 0, bool direct = false);
 
     // Of a put under a lock: before it, and from its end at the target until the writer knows.
     double lock() const { return transfer_.locks ? 2 * network().latency : 0; }
@@ -49,7 +49,6 @@ private:
     void use(std::size_t level, int rank, Kind kind, double bytes) {
         if (bytes > 0) uses_.push_back({resource(level, rank, kind), bytes});
     }
-    bool by_system_call(double theirs) const { return machine_.copied > 0 && theirs > static_cast<double>(transfer_.inlined) && theirs >= static_cast<double>(transfer_.copied_once); }
     void from_memory(int rank, double bytes);
 
     const Machine& machine_;

@@ -38,6 +38,7 @@ public:
         for (std::size_t r = 0; r < schedules.size(); ++r)
             for (std::uint32_t i = 0; i < schedules[r].steps.size(); ++i) {
                 const Step& s = schedules[r].steps[i];
+                if (s.kind == StepKind::offer) offer_of(static_cast<int>(r), s.offer).bytes = s.bytes;
                 if (s.kind != StepKind::get) continue;
                 if (!costs_.share_node(static_cast<int>(r), s.peer)) letter_of_[r][i] = letter(s.peer, static_cast<int>(r), s.bytes);
                 offer(s).gets.push_back({static_cast<int>(r), letter_of_[r][i]});
@@ -75,7 +76,7 @@ public:
         }
         Simulation result{0, {}, std::move(spans_)};
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
-            if (ranks_[r].round < schedules_[r].rounds()) throw std::invalid_argument("these schedules come to a deadlock: rank " + std::to_string(r) + " does not end");
+            if (ranks_[r].round < schedules_[r].rounds()) throw std::invalid_argument("these schedules deadlock: rank " + std::to_string(r) + " does not end");
             result.finish.push_back(ranks_[r].entered);
         }
         if (!ranks_.empty()) result.seconds = std::ranges::max(result.finish);
@@ -108,7 +109,7 @@ private:
         later(now, static_cast<std::uint64_t>(r));
     }
     // From `begin` on it moves bytes, and goes on behind that.
-    void move(int r, double begin, At at, double own, int peer = -1, double theirs = 0) {
+    void move(int r, double begin, At at, double own, int peer = -1, double theirs = 0, bool direct = false) {
         Rank& me = rank(r);
         const bool short_ones = own + theirs <= crowds_nobody;
         me.at = short_ones ? at : At::move;
@@ -116,7 +117,8 @@ private:
         me.own = own;
         me.peer = peer;
         me.theirs = theirs;
-        later(begin + costs_.call(theirs) + (short_ones ? costs_.alone(own + theirs) : 0), static_cast<std::uint64_t>(r));
+        me.direct = direct;
+        later(begin + (direct ? costs_.call() : 0) + (short_ones ? costs_.alone(own + theirs) : 0), static_cast<std::uint64_t>(r));
     }
 
     void enter(int r, double now) {
@@ -162,7 +164,7 @@ private:
         const At at = me.at;
         if (at == At::move) {
             me.at = me.then;
-            return flows_.begin(now, costs_.bytes(r, me.own, me.peer, me.theirs), static_cast<std::uint64_t>(r));
+            return flows_.begin(now, costs_.bytes(r, me.own, me.peer, me.theirs, me.direct), static_cast<std::uint64_t>(r));
         }
         me.at = At::nothing;
         if (at == At::own) own_over(r, now);
@@ -307,16 +309,18 @@ private:
         }
         if (s.kind == StepKind::put) {
             if (messages_[message(r, me.step)].told != never) return over(r, now);
-            return move(r, now + costs_.hop(s.peer, r, false), At::bytes, bytes, s.peer, bytes);
+            return move(r, now + costs_.hop(s.peer, r, false), At::bytes, bytes, s.peer, bytes, true);
         }
-        if (s.bytes <= transfer_.inlined || (s.kind == StepKind::arrive && is_written(message(r, me.step)))) return over(r, now);
+        // Where it is follows from all that was offered.
+        const std::size_t offered = s.kind == StepKind::get ? offer(s).bytes : s.bytes;
+        if (offered <= transfer_.inlined || (s.kind == StepKind::arrive && is_written(message(r, me.step)))) return over(r, now);
         double begin = now;
         if (s.kind == StepKind::get) {
             Offer& o = offer(s);
             begin = std::max(now, o.data_free);
             o.data_free = begin + costs_.reader();
         }
-        move(r, begin + line(me, costs_.hop(s.peer, r, is_staged(s.bytes))), At::bytes, combines, s.peer, bytes);
+        move(r, begin + line(me, costs_.hop(s.peer, r, is_staged(offered))), At::bytes, combines, s.peer, bytes, is_direct(offered));
     }
 
     void over(int r, double now) {

@@ -29,6 +29,7 @@ struct Reader {
     std::uint32_t letter;
 };
 struct Offer {
+    std::size_t bytes = 0;
     double made = never, line_free = 0, data_free = 0;
     std::vector<Reader> gets;
 };
@@ -46,6 +47,7 @@ struct Rank {
     At at = At::nothing, then = At::nothing;
     int peer = -1;  // whose bytes it moves besides its own
     double own = 0, theirs = 0;
+    bool direct = false;  // not by way of staging
     std::uint32_t step = 0;
     bool goes_on = false, beside = false;  // it did not wait before this step; its line was fetched beside the one before
     double entered = 0, free = 0, begun = 0, ready = 0;

@@ -76,18 +76,27 @@ MPI_Fint request(MPI_Request c) {
 
 namespace fanlight::fortran {
 
+namespace {
+
 // A handle of Fortran's is C's number in MPICH's ABI.
-MPI_Request request(const MPI_Fint* f) {
 #if defined(OPEN_MPI)
-    return convert<MPI_Request>("PMPI_Request_f2c", *f);
+#define FROM_FORTRAN(Handle, name) convert<Handle>("PMPI_" name "_f2c", *f)
 #elif defined(FANLIGHT_STANDARD_ABI)
-    static const auto from_int = reinterpret_cast<MPI_Request (*)(int)>(find_in_mpi("PMPI_Request_fromint"));
-    if (!from_int) missing("PMPI_Request_fromint");
-    return from_int(*f);
-#else
-    return *f;
-#endif
+#define FROM_FORTRAN(Handle, name) from_int<Handle>("PMPI_" name "_fromint", *f)
+template <class Handle>
+Handle from_int(const char* function, MPI_Fint number) {
+    static const auto convert = reinterpret_cast<Handle (*)(int)>(find_in_mpi(function));
+    if (!convert) missing(function);
+    return convert(number);
 }
+#else
+#define FROM_FORTRAN(Handle, name) *f
+#endif
+
+}  // namespace
+
+MPI_Request request(const MPI_Fint* f) { return FROM_FORTRAN(MPI_Request, "Request"); }
+MPI_Win window(const MPI_Fint* f) { return FROM_FORTRAN(MPI_Win, "Win"); }
 
 namespace {
 std::vector<MPI_Request> requests_of(MPI_Fint count, const MPI_Fint* all) {

@@ -33,6 +33,7 @@ MPI_Fint request(MPI_Request);
 namespace fanlight::fortran {
 
 MPI_Request request(const MPI_Fint*);
+MPI_Win window(const MPI_Fint*);
 // As requests::finish_in_library and hand_over.
 void each(void (*)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*);
 bool start(MPI_Fint count, const MPI_Fint*, MPI_Fint* error);  // requests::start

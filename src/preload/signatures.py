@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 
 KINDS = ("served", "started", "initialised", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "window_made",
-         "window_gone", "block_made", "block_gone", "group_made", "cart_made", "graph_made", "dist_graph_made", "finalize")
+         "window_allocated", "window_gone", "block_made", "block_gone", "group_made", "cart_made", "graph_made", "dist_graph_made", "finalize")
 HANDLES = ("MPI_Comm", "MPI_Group", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 
 

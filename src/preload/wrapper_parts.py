@@ -3,11 +3,13 @@
 # What comes before the MPI library's function.
 FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_before_test();",
          "polled": "fanlight::requests::poll();", "freed": "fanlight::requests::freed(*request);",
+         "window_gone": "fanlight::shared_windows::freed(*win);",
          "block_made": "if (fanlight::blocks_of_memory::allocate(size, info, baseptr)) return MPI_SUCCESS;",
          "block_gone": "if (fanlight::blocks_of_memory::release(base)) return MPI_SUCCESS;"}
 
 # What comes after it, where it has succeeded.
 AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();",
+         "window_allocated": "fanlight::window_created(), fanlight::shared_windows::allocated(comm, *win);",
          **{f"{what}_made": f"fanlight::made_with_topology(*COMM, MPI_{topology});"
             for what, topology in (("group", "UNDEFINED"), ("cart", "CART"), ("graph", "GRAPH"), ("dist_graph", "DIST_GRAPH"))}}
 
@@ -110,7 +112,7 @@ def is_served(f, leave):
 
 
 def waits_by_test(f, function, names, arguments, call, leave):
-    """MPI_Waitxxx while something of ours is under way: MPI_Testxxx again and again.
+    """MPI_Waitxxx while an operation of ours is in flight: MPI_Testxxx again and again.
 
     `function` is its type; `call` and `leave` are how it is called with arguments, and how the
     wrapper ends after that.  MPI_Test has one argument more than MPI_Wait, the flag before the
@@ -131,7 +133,7 @@ def waits_by_test(f, function, names, arguments, call, leave):
 
 
 def in_library(f, c=True):
-    """What the wrapper does first while a persistent operation runs apart."""
+    """What the wrapper does first while a persistent operation completes in the library."""
     if f.kind not in ("waited", "polled", "freed") or not any("Request" in p.type for p in f.parameters):
         return []
     where = next(p for p in f.parameters if "Request" in p.type)
@@ -150,7 +152,8 @@ def in_library(f, c=True):
 
 def after(f, fortran=False):
     made = f.parameters[-1].name  # a communicator, where one is
-    return AFTER[f.kind].replace("*COMM", f"fanlight::fortran::communicator(f_{made})" if fortran else f"*{made}")
+    text = AFTER[f.kind].replace("*COMM", f"fanlight::fortran::communicator(f_{made})" if fortran else f"*{made}")
+    return text.replace("(comm, *win)", "(fanlight::fortran::communicator(f_comm), fanlight::fortran::window(f_win))") if fortran else text
 
 
 def stands_in(f):

@@ -13,6 +13,7 @@
 #include "collective/operations.h"
 #include "collective/progress.h"
 #include "collective/requests.h"
+#include "collective/shared_windows.h"
 #include "fanlight/collectives.h"
 #include "preload/fortran.h"
 #include "preload/next.h"

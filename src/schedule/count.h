@@ -35,7 +35,7 @@ struct Counts {
     friend bool operator==(const Counts&, const Counts&) = default;
 };
 
-// Throws std::invalid_argument if the schedules do not belong together or come to a deadlock, or
+// Throws std::invalid_argument if the schedules do not belong together or deadlock, or
 // the topology is not of these ranks.
 Counts count(std::span<const Schedule> schedules, const Topology& topology = {});
 

@@ -204,7 +204,7 @@ Progress run(std::span<const Schedule> schedules, const Matching& matching, Puts
 void run_to_end(std::span<const Schedule> schedules, const Matching& matching, Observer& observer) {
     const Progress progress = run(schedules, matching, Puts::one_ahead, observer);
     if (!progress.finished)
-        throw std::invalid_argument("these schedules come to a deadlock: " +
+        throw std::invalid_argument("these schedules deadlock: " +
                                     explain_deadlock(schedules, matching, progress)[0]);
 }
 

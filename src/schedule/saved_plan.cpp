@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -86,6 +87,8 @@ public:
             sizes(words[1]);
         } else if (line == "commutative") {
             plan_.commutative_ = true;
+        } else if (line == "pipelined") {
+            plan_.pipelined_ = true;
         } else if (words[0] == "ranks" && words.size() > 1) {
             section(words);
         } else {
@@ -213,7 +216,7 @@ SavedPlan::SavedPlan(std::string_view text) {
     constexpr std::size_t digits = 16;
     const std::size_t begin = first_line.size() + digits + 1;
     if (!text.starts_with(first_line) || text.size() < begin || text[begin - 1] != '\n')
-        wrong("it is no plan of Fanlight's: it does not begin with 'fanlight-plan 1' and a hash");
+        wrong("it is not a plan of Fanlight: it does not begin with 'fanlight-plan 1' and a hash");
     hash_ = text.substr(first_line.size(), digits);
     text.remove_prefix(begin);
     if (const std::string own = hash_of(text); own != hash_) wrong("it was changed: its hash would be " + own + " and not " + hash_);
@@ -241,6 +244,21 @@ const SavedPlan::Section* SavedPlan::section(const Problem& p) const {
     return nullptr;
 }
 
+// "2..16" or "2, 4, 8".
+std::string SavedPlan::numbers_of_ranks() const {
+    std::set<int> numbers;
+    for (const Section& s : sections_) numbers.insert(s.ranks);
+    std::string list;
+    for (auto at = numbers.begin(); at != numbers.end();) {
+        const int first = *at;
+        int last = first;
+        while (++at != numbers.end() && *at == last + 1) ++last;
+        list.append(list.empty() ? "" : ", ").append(std::to_string(first));
+        if (last > first) list.append("..").append(std::to_string(last));
+    }
+    return list;
+}
+
 std::string SavedPlan::restriction(const Problem& p) const {
     if (p.operation != operation_) return "it is a plan for " + std::string(to_string(operation_));
     if (commutative_ && !p.commutative) return "it needs an operator that commutes";
@@ -248,11 +266,7 @@ std::string SavedPlan::restriction(const Problem& p) const {
         return "it is a plan for " + std::to_string(from_) + " to " + std::to_string(to_) + " bytes, and there are " + std::to_string(p.bytes);
     // Who asks before a call is there knows no root; a plan has all or one.
     if (std::ranges::none_of(sections_, [&](const Section& s) { return s.ranks == p.size && (p.commutative ? s.commutes : s.ordered); })) {
-        std::string list;
-        int before = 0;
-        for (const Section& s : sections_)
-            if (std::exchange(before, s.ranks) != s.ranks) list.append(list.empty() ? "" : ", ").append(std::to_string(s.ranks));
-        return "it is a plan for " + list + " ranks, and there are " + std::to_string(p.size);
+        return "it is a plan for " + numbers_of_ranks() + " ranks, and there are " + std::to_string(p.size);
     }
     if (topology_.empty()) return {};
     const int places = Topology::places(topology_);

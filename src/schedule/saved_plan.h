@@ -8,6 +8,7 @@
 //     sizes 0..1048576                        bytes of the vector or of a block that it is meant for
 //     topology 2x2                            if it is meant for one alone
 //     commutative                             if the operator must commute
+//     pipelined                               if what is long runs piece by piece even where nothing is staged
 //     ranks 2 any-root                        a section; or `root 1`, and `commutative` or `ordered`
 //     : copy in out n ; put 1 in out n        a line for each rank: steps, and | between rounds
 //     tmp l(n) : arrive 0 out n               with the scratch that it needs
@@ -45,6 +46,7 @@ public:
     const std::string& name() const { return name_; }
     const std::string& hash() const { return hash_; }
     bool commutative() const { return commutative_; }
+    bool pipelined() const { return pipelined_; }
     // Why it is not meant for this problem; empty if it is.
     std::string restriction(const Problem&) const;
     // Of problem.rank.  Throws std::invalid_argument with what verify() says of all ranks', if anything.
@@ -69,11 +71,12 @@ private:
     const Section* section(const Problem&) const;
     Schedule schedule(const Section&, const Problem&, int rank, const std::vector<std::size_t>& lengths) const;
     void check(const Problem&) const;
+    std::string numbers_of_ranks() const;
 
     Operation operation_{};
     std::string name_, hash_, topology_;
     std::size_t from_ = 0, to_ = std::numeric_limits<std::size_t>::max();
-    bool commutative_ = false;
+    bool commutative_ = false, pipelined_ = false;
     std::vector<Section> sections_;
 
     // What verify() said, by what a schedule depends on: "" if nothing.

@@ -75,6 +75,7 @@ struct Step {
 struct Bounds {
     bool known = false;
     bool exact = false;  // some rank needs so much
+    bool alike = false;  // instead: no rank needs more than this one's steps say
     int offers = 0;
     // Bytes, in whole lines, that one rank puts and offers: in messages of fewer bytes than 4 KiB, 8 KiB and so on,
     // and last in all.

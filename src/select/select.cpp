@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "algorithms/level_names.h"
 #include "algorithms/plan_files.h"
@@ -112,7 +113,7 @@ Selector::Selector(std::string_view forced, const std::string& file, std::string
     add_forced(rules_, chosen, "fanlight_set_algorithm");
     if (!file.empty()) add_rules(rules_, file_ = read_file(file), file);
     add_rules(rules_, tuned.text, tuned.file, true);
-    add_rules(rules_, built_in_rules(), "built-in rules");
+    add_rules(rules_, built_in_rules(), "built-in rules", true);
 }
 
 Selector::~Selector() = default;
@@ -126,6 +127,7 @@ std::string Selector::digest() const {
 }
 
 Choice Selector::choose(const Situation& situation) const {
+    std::string passed_over;
     for (const Rule& rule : rules_) {
         if (!rule.fits(situation)) continue;
         if (rule.lanes && !situation.lanes && !rule.forced) continue;
@@ -133,9 +135,13 @@ Choice Selector::choose(const Situation& situation) const {
         if (rule.algorithm) {
             const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
             if (!why.empty() && rule.forced && !rule.algorithm->plan) throw std::invalid_argument(rule.text + ": " + why);
-            if (!why.empty()) continue;
+            if (!why.empty()) {
+                if (rule.algorithm->plan) passed_over.append(passed_over.empty() ? "" : "; ").append(why);
+                continue;
+            }
         }
         Choice choice = rule;
+        choice.passed_over = std::move(passed_over);
         choice.lanes = rule.lanes && situation.lanes;
         choice.rule = rule.text;
         const bool between = choice.lanes || (situation.by_levels && !choice.flat);
@@ -148,6 +154,7 @@ Choice Selector::choose(const Situation& situation) const {
     }
     Choice native;
     native.rule = "no rule fits: native";
+    native.passed_over = std::move(passed_over);
     return native;
 }
 

@@ -53,6 +53,7 @@ struct Choice {
     bool flat = false, by_levels = false, lanes = false;  // flat=yes, flat=no
     bool forced = false;                                  // and by no rule
     std::string_view rule;                 // the selector's: its text and where it stands, for explain
+    std::string passed_over;               // plans from files that came before it, and why they were not chosen
 };
 
 struct Rule;
@@ -83,7 +84,7 @@ private:
     std::string file_;  // its text
 };
 
-// The built-in rules' text (src/select/rules.txt).
+// The built-in rules' text: those for many ranks on a node, by the model (src/select/modelled.txt), then rules.txt.
 std::string_view built_in_rules();
 
 }  // namespace fanlight

@@ -1,6 +1,8 @@
 #include "transport/shared.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 namespace fanlight {
 
@@ -24,33 +26,49 @@ constexpr Shape shapes[] = {
     {64, 8, 4, 1, 1, 96, 24 << 10},   // lines of 128 bytes
     {128, 4, 4, 1, 1, 32, 12 << 10},  // of 64
     {256, 4, 4, 1, 1, 32, 8 << 10},
-    {1 << 30, 2, 2, 1, 1, 32, 8 << 10},
+    {1 << 30, 2, 2, 1, 1, 32, 7 << 10},  // with a persistent operation's lines on whole pages
 };
 
 }  // namespace
 
-SharedSlots::SharedSlots(std::byte* base, int size, Capacity room) : base_(base), size_(static_cast<std::size_t>(size)) {
+SharedSlots::SharedSlots(std::byte* base, int size, Capacity room) : SharedSlots(base, size, room, Extent{}) {}
+
+SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent)
+    : base_(base), size_(static_cast<std::size_t>(size)), lines_(static_cast<std::size_t>(std::min(extent.peers, size))), offers_per_rank_(extent.offers) {
     const Shape& shape = *std::ranges::find_if(shapes, [&](const Shape& s) { return size <= s.ranks; });
-    shared_slots_ = room == Capacity::one ? std::min<std::uint64_t>(shape.slots, size <= 32 ? 4 : 2) : shape.slots;
+    shared_slots_ = room == Capacity::one ? std::min<std::uint64_t>(shape.slots, size <= 32 ? 4 : size <= 256 ? 2 : 1) : shape.slots;
     areas_ = std::min(shape.areas, shared_slots_);
     posts_ = shape.posts;
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
     payload_bytes_ = cell_bytes_ - sizeof(Cell);
-    staging_bytes_ = shape.staging;
+    staging_bytes_ = shared_slots_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
     offer_bytes_ = std::max<std::size_t>(cell_bytes_, 64);
     const std::size_t channel = sizeof(std::uint64_t) + posts_ * sizeof(Channel::Post);
     line_bytes_ = whole(static_cast<std::size_t>(depth_) * cell_bytes_ + channel, cell_bytes_ < 128 ? 64 : 128);
-    offers_ = whole(size_ * line_bytes_, 128);
-    registers_ = whole(offers_ + offers_per_operation * offer_bytes_, 128);
+    const std::size_t pair = cell_bytes_ < 128 && !has_all_lines() ? 64 : 128;
+    offers_ = whole(lines_ * line_bytes_, pair);
+    registers_ = whole(offers_ + static_cast<std::size_t>(offers_per_rank_) * offer_bytes_, pair);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
     slot_bytes_ = registers_ + register_bytes_;
-    opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called), 128);
+    opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
     first_slot_ = opened_ + register_bytes_;
-    first_area_ = whole(first_slot_ + (skews - 1) * skew + shared_slots_ * slot_bytes_, 128);
+    skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
+    first_area_ = whole(first_slot_ + (skews_ - 1) * skew + shared_slots_ * slot_bytes_, 128);
     part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
 }
 
-std::size_t SharedSlots::bytes(int size, Capacity room) { return static_cast<std::size_t>(size) * SharedSlots(nullptr, size, room).part_bytes_; }
+void SharedSlots::find_lines(int rank, const Lines& lines) {
+    rank_ = rank;
+    here_.assign(size_, 0);
+    there_.assign(size_, 0);
+    const auto place = [&](int in, int of) {
+        for (std::size_t k = 0; k < lines_; ++k)
+            if (line_owner(in, k) == static_cast<std::uint32_t>(of) + 1) return static_cast<std::uint32_t>(k);
+        throw std::logic_error("rank " + std::to_string(in) + " has no line for rank " + std::to_string(of));
+    };
+    for (const int p : lines.here) here_[static_cast<std::size_t>(p)] = place(rank, p);
+    for (const int p : lines.there) there_[static_cast<std::size_t>(p)] = place(p, rank);
+}
 
 }  // namespace fanlight

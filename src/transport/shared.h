@@ -17,7 +17,8 @@
 //
 // Each rank owns a part of the segment, on pages of its own, which it reserves itself: the lines of which it is
 // the reader, and its offers, register and staging.  What grows with the square of the ranks, the lines, is one
-// cache line for each slot where ranks are many.
+// cache line for each slot where ranks are many.  A segment for one plan alone has lines for those pairs that exchange
+// puts in it: each rank writes into its part whose its lines are (line_owner), and the others look there.
 //
 // A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
 // carry the operation's number.  A slot is used again when every member is known to have read
@@ -29,7 +30,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "memory/arena.h"
 
@@ -82,10 +85,12 @@ struct alignas(16) Channel {
     const Post& post(std::uint64_t i) const { return reinterpret_cast<const Post*>(&taken + 1)[i]; }
 };
 
-// A put's place in the segment and its length, which is less than 2^20 there.
+// A put's place in the segment and its length, which is less than 2^20 there; of what is lent, a distance, which may be
+// negative.
 constexpr int where_bits = 44;
-inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where | bytes << where_bits; }
 inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_t{1} << where_bits) - 1); }
+inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where_of(where) | bytes << where_bits; }
+inline std::int64_t distance_of(std::uint64_t word) { return static_cast<std::int64_t>(word << (64 - where_bits)) >> (64 - where_bits); }
 inline std::size_t bytes_of(std::uint64_t word) { return word >> where_bits; }
 
 // A flag names the operation, the message in it, and where the payload is.  The message's tag is
@@ -101,7 +106,7 @@ inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
 // operations before, in others.
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
-// Lent: it would be staged, but its owner has it in its arena, from where it is read.  `where` is the address there;
+// Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
 // put: the distance from the arena's start, with the length.
 enum class Lent : std::uint64_t { no, yes };
 inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no) {
@@ -123,8 +128,16 @@ public:
     // How many operations may be in flight: `one` after the other, but for the pieces of a long
     // message (a persistent operation's own segment), or `many`.
     enum class Capacity { many, one };
+    // What operations use of a rank's part, at most: all there can be, or what a plan does (extent_of).
+    struct Extent {
+        int peers = std::numeric_limits<int>::max();  // of whom it has lines
+        int offers = offers_per_operation;
+        bool holds(const Extent& other) const { return peers >= other.peers && offers >= other.offers; }
+    };
     SharedSlots(std::byte* base, int size, Capacity = Capacity::many);
-    static std::size_t bytes(int size, Capacity = Capacity::many);
+    SharedSlots(std::byte* base, int size, Capacity, Extent);
+    std::size_t bytes() const { return size_ * part_bytes_; }
+    static std::size_t bytes(int size, Capacity room = Capacity::many) { return SharedSlots(nullptr, size, room).bytes(); }
 
     std::uint64_t slots() const { return shared_slots_; }
     std::uint64_t areas() const { return areas_; }
@@ -136,6 +149,7 @@ public:
     std::size_t part_bytes() const { return part_bytes_; }
 
     std::byte* base() const { return base_; }
+    Extent extent() const { return {static_cast<int>(lines_), offers_per_rank_}; }
     // What a cell's distance is added to.
     std::byte* slot(std::uint64_t sequence) const { return base_ + (sequence & (shared_slots_ - 1)) * slot_bytes_; }
     std::size_t offer_cell(int rank, int k) const { return slot_of_rank(rank) + offers_ + static_cast<std::size_t>(k) * offer_bytes_; }
@@ -180,24 +194,44 @@ public:
         return reinterpret_cast<Called*>(part(rank) + sizeof(Member))[taken & (shared_slots_ - 1)];
     }
 
+    // Where ranks have lines for some peers alone: whose line k of this rank is, and one; 0: nobody's.
+    std::uint32_t& line_owner(int rank, std::size_t k) const {
+        return reinterpret_cast<std::uint32_t*>(part(rank) + sizeof(Member) + shared_slots_ * sizeof(Called))[k];
+    }
+    bool has_all_lines() const { return lines_ == size_; }
+    // Of which peers' lines a rank knows: those in its own part, and its own in theirs.
+    struct Lines {
+        std::vector<int> here, there;
+    };
+    // When all have written whose their lines are.
+    void find_lines(int rank, const Lines&);
+
 private:
     // Between the parts of two ranks, so that the same place of all of them does not fall into the same set of a cache.
-    static constexpr std::size_t skew = 128, skews = 16;
+    static constexpr std::size_t skew = 128;
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
     // Lane 0 of this rank.
     std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
-        return r * part_bytes_ + first_slot_ + r % skews * skew;
+        return r * part_bytes_ + first_slot_ + r % skews_ * skew;
     }
-    std::size_t line(int from, int to) const { return slot_of_rank(to) + static_cast<std::size_t>(from) * line_bytes_; }
+    std::size_t line(int from, int to) const {
+        std::size_t k = static_cast<std::size_t>(from);
+        if (!here_.empty()) k = to == rank_ ? here_[static_cast<std::size_t>(from)] : there_[static_cast<std::size_t>(to)];
+        return slot_of_rank(to) + k * line_bytes_;
+    }
 
     std::byte* base_;
-    std::size_t size_;
+    std::size_t size_, lines_;
     std::uint64_t shared_slots_, areas_, posts_;
-    int depth_;
-    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_slot_,
-        first_area_, part_bytes_;
+    int depth_, offers_per_rank_;
+    std::size_t skews_;
+    // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
+    int rank_ = 0;
+    std::vector<std::uint32_t> here_, there_;
+    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_slot_, first_area_,
+        part_bytes_;
 };
 
 }  // namespace fanlight

@@ -125,7 +125,7 @@ TEST_F(ConfigTest, AnUnknownVariableGetsTheNearestName) {
     setenv("FANLIGHT_ALGORITM", "bcast:binomial", 1);
     ASSERT_EQ(unknown_variables().size(), 1u);
     EXPECT_EQ(unknown_variables()[0],
-              "FANLIGHT_ALGORITM is no setting (do you mean FANLIGHT_ALGORITHM?); "
+              "FANLIGHT_ALGORITM is not a setting (do you mean FANLIGHT_ALGORITHM?); "
               "`fanlight info` lists all settings");
     setenv("FANLIGHT_ALGORITM", "", 1);
     EXPECT_EQ(unknown_variables().size(), 1u);
@@ -149,7 +149,7 @@ TEST_F(ConfigTest, TheProgramGoesOnWithTheDefaultAndSaysSo) {
         testing::ExitedWithCode(0),
         "FANLIGHT_PIECE=big: expected a number of bytes.*its default is used\n"
         "fanlight: FANLIGHT_WAIT=poll.*its default is used\n"
-        "fanlight: FANLIGHT_WIAT is no setting .do you mean FANLIGHT_WAIT.");
+        "fanlight: FANLIGHT_WIAT is not a setting .do you mean FANLIGHT_WAIT.");
 }
 
 // In a process of its own, since what is set once is set for good.

@@ -240,7 +240,8 @@ static bool is_refused(const Group& group, const Algorithm& algorithm) {
     return !group.single_copy() && algorithm.operation == Operation::gatherv && algorithm.name == "root-reads-all";
 }
 
-std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped, bool lent) {
+std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, int calls, const Mapped* mapped, bool lent,
+                          const std::function<void(Plan&)>& prepare) {
     p.rank = group.rank();
     const Combiner combiner = p.commutative ? sum_combiner() : affine_combiner();
     const std::size_t total = family_of(p.operation) == Family::vector ? p.bytes : Layout(p).extent;
@@ -253,6 +254,7 @@ std::string run_and_check(Group& group, const Algorithm& algorithm, Problem p, i
                " ranks, " + std::to_string(total) + " bytes in all: refused (" + e.what() + ")";
     }
     if (is_refused(group, algorithm)) return std::string(algorithm.name) + " is not refused any more";
+    if (prepare) prepare(plan);
 
     std::string wrong;
     for (int call = 0; call < calls; ++call) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ Data data_of(const Problem& p, int call);
 // One member's part of `calls` calls in a row of one problem; the payload is a function of
 // (source rank, index, call).  Returns what was wrong, empty if nothing.
 // mapped: the buffers to run on, where all members reach all of them; lent: on buffers in this process's arena.
-std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr, bool lent = false);
+// prepare: what is done with the plan before.
+std::string run_and_check(Group&, const Algorithm&, Problem, int calls, const Mapped* mapped = nullptr, bool lent = false,
+                          const std::function<void(Plan&)>& prepare = {});
 // What run_and_check runs, for the operations whose plan can be made beforehand.
 Plan plan_of(const Group&, const Algorithm&, const Problem&, const Reach& = {});
 // Where lengths travel first: as if they were here.

@@ -200,16 +200,30 @@ bool limit_memory(std::size_t bytes, std::string& folder) {
     return false;
 }
 
-// What is kept of freed blocks must not end a program that has room for those in use.
-TEST(Heap, InAControlGroupWithLittleMemory) {
-    if (the_arena().bytes) GTEST_SKIP() << "there is an arena already; ctest runs each test by itself";
+// How a child ends that does this where it may have 100 MiB; `none`: there are no control groups here.
+constexpr int none = 77 << 8;
+int status_in_control_group(int (*act)()) {
     std::string folder;
     int tell[2];
-    ASSERT_EQ(pipe(tell), 0);
+    if (pipe(tell) != 0) return -1;
     const pid_t child = fork();
     if (child == 0) {
         const bool limited = limit_memory(100 * mebibyte, folder);
         if (write(tell[1], folder.data(), folder.size()) < 0 || !limited) _exit(77);
+        _exit(act());
+    }
+    char name[200] = "";
+    EXPECT_GT(read(tell[0], name, sizeof name - 1), 0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    for (int i = 0; i < 100 && rmdir(name) != 0 && errno == EBUSY; ++i) usleep(10'000);
+    return status;
+}
+
+// What is kept of freed blocks must not end a program that has room for those in use.
+TEST(Heap, InAControlGroupWithLittleMemory) {
+    if (the_arena().bytes) GTEST_SKIP() << "there is an arena already; ctest runs each test by itself";
+    const int status = status_in_control_group([] {
         std::mt19937 random(2);
         void* blocks[8] = {};
         int shared = 0;
@@ -217,18 +231,28 @@ TEST(Heap, InAControlGroupWithLittleMemory) {
             void*& block = blocks[random() % 8];
             free(block);
             const std::size_t bytes = large + random() % (7 * mebibyte);
-            if (!(block = malloc(bytes))) _exit(1);
+            if (!(block = malloc(bytes))) return 1;
             std::memset(kept(block), i, bytes);
             shared += is_shared(block);
         }
-        _exit(shared > 50 ? 0 : 2);
-    }
-    char name[200] = "";
-    EXPECT_GT(read(tell[0], name, sizeof name - 1), 0);
-    int status = 0;
-    waitpid(child, &status, 0);
-    for (int i = 0; i < 100 && rmdir(name) != 0 && errno == EBUSY; ++i) usleep(10'000);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "no control group for memory";
+        return shared > 50 ? 0 : 2;
+    });
+    if (status == none) GTEST_SKIP() << "no control group for memory";
+    EXPECT_EQ(status, 0);
+}
+
+// Where a control group has no more, no block is the arena's, of which a page that cannot be had would be SIGBUS.
+TEST(Heap, AtTheLimitOfAControlGroupNoBlockIsShared) {
+    if (the_arena().bytes) GTEST_SKIP() << "there is an arena already; ctest runs each test by itself";
+    const int status = status_in_control_group([] {
+        int shared = 0;
+        for (void* block; is_shared(block = malloc(2 * mebibyte)); ++shared) {
+            if (shared == 60) return 1;
+            std::memset(kept(block), 1, 2 * mebibyte);
+        }
+        return shared > 20 ? 0 : 2;
+    });
+    if (status == none) GTEST_SKIP() << "no control group for memory";
     EXPECT_EQ(status, 0);
 }
 

@@ -240,6 +240,30 @@ TEST(Arena, FileOfItsNumberThatIsAnothersIsLeftAlone) {
 }
 
 // The peer is a child; what it sees of the parent is what a peer sees.
+// Of the mapping that has it, in KiB.
+long huge_pages_at(const void* address) {
+    std::ifstream maps("/proc/self/smaps");
+    bool inside = false;
+    for (std::string line; std::getline(maps, line);) {
+        unsigned long begin = 0, end = 0;
+        long kib = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) inside = reinterpret_cast<unsigned long>(address) - begin < end - begin;
+        else if (inside && std::sscanf(line.c_str(), "ShmemPmdMapped: %ld", &kib) == 1) return kib;
+    }
+    return -1;
+}
+
+TEST(Arena, HasHugePagesWhereTheKernelGivesThem) {
+    std::string all;
+    std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/shmem_enabled"), all);
+    if (all.empty() || all.find("[never]") != all.npos || all.find("[deny]") != all.npos) GTEST_SKIP() << "shmem_enabled: " << all;
+    constexpr std::size_t bytes = 16 << 20;
+    void* const block = arena::allocate(bytes);
+    std::memset(block, 1, bytes);
+    EXPECT_GE(huge_pages_at(block), 8 << 10);
+    arena::release(block);
+}
+
 TEST(PeerArena, ReadsAndWritesWhatItsOwnerHas) {
     std::byte* const block = make(3 * mebibyte);
     fill(block, 3 * mebibyte, 5);

@@ -176,6 +176,22 @@ TEST(simulate, staged_bytes_are_copied_twice) {
     EXPECT_NEAR(seconds(s, slow, in_place), root + 200 + 500 + 16000 + 100, 1e-6);
 }
 
+TEST(simulate, parts_of_what_is_offered_lie_where_the_whole_does) {
+    const Machine m = machine("", "core 4 hop=100 bandwidth=2", "step=0 call=500 copied=0.25");
+    std::vector<Schedule> s(2);
+    s[0].steps = {step(StepKind::offer, -1, 8000)};
+    s[1].steps = {step(StepKind::get, 0, 4000)};
+    s[0].steps[0].readers = 1;
+    s[0].readers = {1};
+    s[0].offers = 1;
+    for (Schedule& one : s) one.round_ends = {1};
+    // The whole is not staged, so that a part is read by a system call; it would be, and cost no call, were the whole as short.
+    const Transfer transfer{.inlined = 0, .copied_once = 6000, .own_pages = false, .asks_ahead = false};
+    EXPECT_NEAR(seconds(s, m, transfer), 200 + 500 + 16000, 1e-6);
+    s[0].steps[0].bytes = 4000;
+    EXPECT_NEAR(seconds(s, m, transfer), 4000 + 200 + 4000, 1e-6);  // each time read and written
+}
+
 TEST(simulate, between_nodes) {
     const Machine m = machine("latency=1000 overhead=50 link=2 eager=500", "core 4 hop=100 bandwidth=2", "step=0");
     // o, the bytes at G, L, o; the root's own copy before.

@@ -51,11 +51,21 @@ LONG = r"test_(io|util_\w+)\.py"
 @pytest.mark.parametrize("mpi,ranks,without", [(MPICH, 2, LONG), (OPENMPI, 3, OTHER), repeated(MPICH, 2, ""), repeated(OPENMPI, 3, "")],
                          ids=lambda v: {"": "whole", LONG: "most", OTHER: "part"}.get(v, str(v)))
 def test_mpi4py(mpi, ranks, without, plain):
+    whole_suite(mpi, ranks, without, plain)
+
+
+@pytest.mark.parametrize("mpi,ranks", [repeated(MPICH, 2), repeated(OPENMPI, 3)], ids=str)
+def test_mpi4py_in_the_shared_heap(mpi, ranks, fanlight_only):
+    result = whole_suite(mpi, ranks, LONG, False, {"HEAP": "shared", "HEAP_FROM": 4096}, preloads=(running.LIBRARIES / "libfanlight-heap.so", None))
+    assert "no shared heap" not in result.err, str(result)
+
+
+def whole_suite(mpi, ranks, without, plain, settings=None, **options):
     folder, python = suite(mpi)
     command = [python, folder / "test/main.py", "--no-builddir", "--failfast", *(["-e", without] if without else [])]
     for test in LEFT_OUT[mpi.name]:
         command += ["-x", test]
-    result = run(mpi, ranks, command, running.ALL_SERVED, preload=not plain, timeout=590)
+    result = run(mpi, ranks, command, running.ALL_SERVED | (settings or {}), preload=not plain, timeout=590, **options)
     text = result.out + result.err
     assert not result.hung and result.code == 0, str(result)
     assert len(re.findall(r"\bOK\b", text)) == ranks, str(result)
@@ -63,6 +73,7 @@ def test_mpi4py(mpi, ranks, without, plain):
     if not plain:
         for operation in running.operations():
             assert result.report.calls(operation) >= 10, f"{operation}\n{result}"
+    return result
 
 
 @pytest.mark.parametrize("mpi,nodes,ranks", [(OPENMPI, "2x1", 2), *itertools.starmap(repeated, [

@@ -6,7 +6,7 @@ import pytest
 
 import running
 from running import IMPI, MPICH, OPENMPI, libraries, repeated, run
-from test_bad_cases import OUT_OF_REACH
+from test_bad_cases import CONTAINER, NO_CMA, OUT_OF_REACH
 
 
 def lent(result):
@@ -44,6 +44,28 @@ def test_buffers_are_the_programs_own(mpi, ranks, single_copy, plain):
     result = run(mpi, ranks, "peers_memory", {"SINGLE_COPY": single_copy}, preload=not plain).must_be_ok()
     if not plain:
         assert min(lent(result)) > 50, f"{lent(result)} messages were lent\n{result}"
+
+
+@libraries
+@pytest.mark.parametrize("ranks", [2, repeated(3)])
+@pytest.mark.parametrize("single_copy", ["off", "on"])
+@pytest.mark.parametrize("made_by", ["shared", "allocate"])
+def test_windows_that_the_library_shares(mpi, ranks, single_copy, made_by, plain):
+    """Those of MPI_Win_allocate where the library tells where they are, which MPICH's does.  Nothing else reaches them."""
+    forbidden = [running.PROGRAMS / "forbid", "single-copy"] if single_copy == "off" else []
+    result = run(mpi, ranks, f"shared_windows {made_by}", {"SINGLE_COPY": single_copy}, preload=not plain, wrapper=forbidden,
+                 settings={"MPIR_CVAR_CH4_CMA_ENABLE": "0"}).must_be_ok()
+    if not plain and (made_by == "shared" or mpi is MPICH):
+        assert min(lent(result)) > 50, f"{lent(result)} messages were lent\n{result}"
+
+
+@pytest.mark.parametrize("command", ["peers_memory", "shared_windows shared"])
+def test_peers_that_cannot_map(command, fanlight_only):
+    """What they get is staged."""
+    if not running.can_unshare("--pid", "--fork"):
+        pytest.skip("a pid namespace of its own needs root")
+    result = run(MPICH, 3, command, {"SINGLE_COPY": "off"}, settings=NO_CMA, wrapper=CONTAINER).must_be_ok()
+    assert result.report.calls("allreduce") > 10 and lent(result) == [0, 0, 0], str(result)
 
 
 def test_what_is_too_short_is_staged(fanlight_only):

@@ -50,7 +50,7 @@ def test_requests_with_the_preload_for_another_mpi(mpi, abi, how, fanlight_only)
 
 @parametrize("mpi,ranks", [(MPICH, 2), (OPENMPI, 3), (IMPI, 2)], ids=str)
 def test_a_forked_child(mpi, ranks, fanlight_only):
-    """It takes no part in what is under way, and ends through its exit handlers; the report is its parent's alone."""
+    """It takes no part in what is in flight, and ends through its exit handlers; the report is its parent's alone."""
     result = run(mpi, ranks, "forked", timeout=40).must_be_ok()
     assert result.report.calls("iallreduce") > 10 * ranks, str(result)
     assert result.report.calls("allreduce") + result.report.calls("allreduce", "mpi") == 40 * ranks, str(result)

@@ -59,7 +59,7 @@ def test_heat(mpi, ranks, tmp_path, fanlight_only):
 def test_bench(fanlight_only):
     result = start(MPICH, 2, "-m", "fanlight.bench_python", "--quick")
     assert not result.hung and result.code == 0, str(result)
-    for said in ("ragged allgather", "ratio", "us more", "of memcpy", "copies in memory"):
+    for said in ("ragged allgather", "ratio", "us more", "binomial from a file", "of memcpy", "copies in memory"):
         assert said in result.out, str(result)
     copies = float(re.search(r"([\d.]+) copies in memory", result.out)[1])
     assert 0.95 < copies < 1.1, str(result)

@@ -73,5 +73,5 @@ def test_a_wrong_plan_is_never_run(tmp_path, fanlight_only):
     text = own.binomial.plan([3])[1].split("\n", 2)[2].replace("arrive 0 out n", "arrive 0 out+0 8", 1)
     (tmp_path / "wrong.plan").write_text(_core.SavedPlan.with_hash(text))
     result = run(MPICH, 3, "collectives --quick --only=bcast", {"ALGORITHM": f"bcast:file({tmp_path}/wrong.plan)"}, timeout=60).must_be_ok()
-    assert "a saved plan that is wrong for the problem, or finds no room" in result.report.reasons()
+    assert "a saved plan that does not fit the problem, or the shared memory" in result.report.reasons()
     assert "left to the MPI library: the plan binomial is wrong for" in result.err and ": rank 1, round 0: arrive" in result.err, str(result)

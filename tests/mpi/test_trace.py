@@ -44,9 +44,9 @@ def test_each_call_is_there(mpi, tmp_path, fanlight_only):
 
 LATE = """
     backwards = world.Split(0, -world.rank)
-    for i in range(100):
+    for i in range(60):
         if world.rank == 2:
-            time.sleep(0.003)
+            time.sleep(0.01)
         backwards.Barrier()
 """
 
@@ -61,7 +61,7 @@ def test_who_is_waited_for(mpi, tmp_path, fanlight_only):
         assert by_rank[rank]["for"][0]["rank"] == 2 and by_rank[rank]["for"][0]["seconds"] > 0.1, str(by_rank)
         waits = [e["dur"] for e in events if e["pid"] == rank and e["cat"] == "wait" and e["args"]["for"] == 2]
         assert sum(waits) == pytest.approx(by_rank[rank]["for"][0]["seconds"] * 1e6, rel=0.01)
-    assert by_rank[2]["waited"] < 0.1, str(by_rank)
+    assert by_rank[2]["waited"] < by_rank[0]["for"][0]["seconds"] / 2, str(by_rank)
     assert by_rank[0]["seconds"] > by_rank[0]["waited"]
 
 
@@ -88,4 +88,4 @@ def test_clocks_that_differ(tmp_path, fanlight_only):
     ends = [sorted(e["ts"] + e["dur"] for e in events if e["pid"] == rank and e["name"] == "barrier") for rank in (0, 1)]
     assert len(ends[0]) == len(ends[1]) == 300
     apart = sorted(abs(a - b) for a, b in zip(*ends))
-    assert apart[150] < 5000, apart[150]
+    assert apart[150] < 1e5, apart[150]  # a loaded machine's turns, not 1000 s

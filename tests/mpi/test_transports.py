@@ -159,7 +159,7 @@ def test_no_lanes_where_nodes_differ(mpi, tmp_path, fanlight_only):
 
 @pytest.mark.parametrize("how", ["non-blocking", "persistent"])
 @pytest.mark.parametrize("mpi,settings,reason", [
-    (IMPI, {"TOPOLOGY": "2x*:cyclic"}, "the MPI library has no hook by which operations between nodes could go on inside of its calls"),
+    (IMPI, {"TOPOLOGY": "2x*:cyclic"}, "the MPI library has no hook to advance operations between nodes inside its calls"),
     (MPICH, {"TOPOLOGY": "2x*", "TRANSPORT": "rma-flush"}, "FANLIGHT_TRANSPORT does not serve it"),
     (OPENMPI, {"TRANSPORT": "message"}, "FANLIGHT_TRANSPORT does not serve it")], ids=str)
 def test_requests_are_left_to_the_library(mpi, settings, reason, how, tmp_path, fanlight_only):

@@ -68,3 +68,13 @@ def test_overlap_goes_with_hosts_alone(fanlight, options):
 
 def test_progress_goes_with_no_operation(fanlight):
     assert "--progress" in fanlight("bench", "--progress", "--operation", "bcast", code=2).stderr
+
+
+def test_buffers_in_the_shared_heap(fanlight, tmp_path):
+    output, report = tmp_path / "times.json", tmp_path / "report.json"
+    fanlight("bench", "--quick", "--buffers", "heap", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "bcast", "--sizes", "64K",
+             "--output", output, env={"FANLIGHT_REPORT": str(report), "FANLIGHT_SINGLE_COPY": "off"})
+    record = json.loads(output.read_text())
+    assert record["problems"] == [] and record["options"]["buffers"] == "heap" and len(record["results"]) == 1
+    lent = [rank["lent"] for rank in json.loads(report.read_text())["by_rank"]]
+    assert min(lent) > 10, f"{lent} messages were read where they lay"

@@ -18,8 +18,8 @@ def neuron_is_there(kind):
         pytest.skip(f"no NEURON in .venv/{kind}")
 
 
-@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
-def test_compare(clean, kind):
+@pytest.mark.parametrize("kind,options", [("mpich", []), ("openmpi", []), ("mpich", ["--trace"])])
+def test_compare(clean, kind, options):
     neuron_is_there(kind)
     try:
         libraries.preload_for(kind)
@@ -27,7 +27,7 @@ def test_compare(clean, kind):
         pytest.skip(e.problem)
     if not (ROOT / "build" / "exchange_timer.so").exists():
         pytest.skip("no build/exchange_timer.so: run make build")
-    done = subprocess.run([sys.executable, SPIKES / "compare.py", "--mpi", kind, "--repeats", "1", "--duration", "60"],
+    done = subprocess.run([sys.executable, SPIKES / "compare.py", "--mpi", kind, "--repeats", "1", "--duration", "60", *options],
                           capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "identical to the last bit" in done.stdout and done.stdout.count("ratio") == 2

@@ -77,12 +77,12 @@ def test_a_profiler_that_calls_pmpi(clean, program, tmp_path):
     (tmp_path / "p.c").write_text("int PMPI_Allreduce();\nint MPI_Allreduce(void) { return PMPI_Allreduce(); }\n")
     gcc("-shared", "-fPIC", tmp_path / "p.c", "-o", tmp_path / "libprofiler.so")
     clean.setenv("LD_PRELOAD", str(tmp_path / "libprofiler.so"))
-    only(problems(program), "LD_PRELOAD", "libprofiler.so stands in for MPI's collectives", "--plain")
+    only(problems(program), "LD_PRELOAD", "libprofiler.so intercepts MPI's collectives", "--plain")
     clean.delenv("LD_PRELOAD")
     prefix = environment_of("mpich")
     gcc(tmp_path / "hello.c", f"-I{prefix}/include", "-Wl,--no-as-needed", tmp_path / "libprofiler.so", prefix / "lib/libmpi.so.12",
         "-Wl,--allow-shlib-undefined", f"-Wl,-rpath,{prefix}/lib", "-o", tmp_path / "profiled")
-    only(problems(tmp_path / "profiled"), "program", "libprofiler.so stands in", "--plain")
+    only(problems(tmp_path / "profiled"), "program", "libprofiler.so intercepts", "--plain")
 
 
 # 6
@@ -105,7 +105,7 @@ def test_programs_for_other_systems(clean, program, tmp_path):
     (tmp_path / "other").write_bytes(other)
     (tmp_path / "other").chmod(0o755)
     found = problems(tmp_path / "other")
-    assert "it is for AArch64, this machine is" in found["program"][0] and "Compile it" in found["program"][1], found
+    assert "it is for AArch64, but this machine is" in found["program"][0] and "Compile it" in found["program"][1], found
     (tmp_path / "x.c").write_text("int main(void) { return 0; }\n")
     gcc(tmp_path / "x.c", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", "-o", tmp_path / "musl")
     says, remedy = problems(tmp_path / "musl")["program"]
@@ -195,7 +195,7 @@ def test_slurm(clean, program, tmp_path):
     only(problems(program), "Slurm", "no srun on the PATH", "Slurm's module")
     clean.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     slurm(tmp_path, "none cray_x")
-    only(problems(program), "Slurm", "srun speaks to no MPICH", "pmi2")
+    only(problems(program), "Slurm", "srun has no plugin for MPICH", "pmi2")
 
 
 def test_run_in_a_slurm_allocation(fanlight, program, tmp_path):
@@ -218,7 +218,7 @@ def test_run_in_a_slurm_allocation(fanlight, program, tmp_path):
 # 13
 def test_settings(clean, program):
     clean.setenv("FANLIGHT_SINGLE_COPPY", "no")
-    only(problems(program), "settings", "FANLIGHT_SINGLE_COPPY is no setting", "FANLIGHT_SINGLE_COPY?")
+    only(problems(program), "settings", "FANLIGHT_SINGLE_COPPY is not a setting", "FANLIGHT_SINGLE_COPY?")
     clean.delenv("FANLIGHT_SINGLE_COPPY")
     clean.setenv("FANLIGHT_ALGORITHM", "bcast:no-such")
     only(problems(program), "settings", "no-such", "fanlight list")

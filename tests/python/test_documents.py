@@ -88,8 +88,8 @@ def test_tutorial(tmp_path, clean):
     command = f"fanlight() {{ {shlex.quote(sys.executable)} -m fanlight \"$@\"; }}; "
     for kind, block in re.findall(r"^```(python|sh)\n(.*?)^```", text, re.M | re.S):
         for one in [block] if kind == "python" else block.splitlines():
-            if "fanlight run" in one:
-                continue  # tests/mpi/test_saved_plans.py
+            if "fanlight run" in one or "fanlight bench" in one:
+                continue  # they need ranks: tests/mpi/test_saved_plans.py
             done = subprocess.run([sys.executable, "-c", one] if kind == "python" else ["bash", "-c", command + one],
                                   cwd=tmp_path, capture_output=True, text=True, timeout=300)
             assert done.returncode == 0, f"{one}\n{done.stdout}{done.stderr}"

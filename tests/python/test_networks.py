@@ -12,10 +12,6 @@ from fanlight import errors, networks
 def simulate(fanlight, clean):
     if not shutil.which("smpirun"):
         pytest.skip("no SimGrid (Debian: libsimgrid-dev)")
-    try:
-        networks.program()
-    except errors.FanlightError as e:
-        pytest.skip(e.problem)
 
     def run(operation, ranks, nodes, network, sizes, *arguments, machine="hornet"):
         said = fanlight("simulate", operation, "-n", ranks, "--nodes", nodes, "--machine", machine, "--network", network, "--sizes", sizes,

@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from rich.console import Console
+
 import fanlight
-from fanlight import _core
+from fanlight import _core, proofs
 from fanlight.errors import FanlightError
 
 import own_algorithms as own
@@ -104,8 +106,11 @@ def test_chosen_where_it_fits(tmp_path):
     fits = choose(file)
     assert fits["algorithm"] == f"file({file})" and "FANLIGHT_ALGORITHM" in fits["rule"]
     assert code in _core.algorithm("bcast", f"file({file})").description
-    for elsewhere in (dict(ranks=3), dict(size=4), dict(size=1025)):
-        assert "built-in rules" in choose(file, **elsewhere)["rule"]
+    for elsewhere, why in ((dict(ranks=3), "it is a plan for 2, 4, 8 ranks, and there are 3"), (dict(size=4), "8 to 1024 bytes, and there are 4"),
+                           (dict(size=1025), "and there are 1025")):
+        found = choose(file, **elsewhere)
+        assert "built-in rules" in found["rule"] and f"file({file}): it is a plan for" in found["passed_over"] and why in found["passed_over"]
+    assert not fits["passed_over"]
     (tmp_path / "rules").write_text(f"bcast bytes=64.. -> file({file}) piece=4K  # a comment\n")
     by_rule = [_core.choose("bcast", size, 4, rules=str(tmp_path / "rules")) for size in (63, 64)]
     assert ["file" in c["algorithm"] for c in by_rule] == [False, True] and by_rule[1]["parameters"]["piece"] == 4096
@@ -113,6 +118,17 @@ def test_chosen_where_it_fits(tmp_path):
     assert fanlight.verify(f"file({file})", problem) == []
     with pytest.raises(ValueError, match="it is a plan for 2, 4, 8 ranks, and there are 3"):
         fanlight.verify(f"file({file})", fanlight.Problem("bcast", 3))
+
+
+@pytest.mark.parametrize("ranks,cases,said", [(range(2, 5), 54, "all right"), (range(5, 6), 0, "nothing was to be proved")], ids=["2..4", "5"])
+def test_proved_where_it_fits(ranks, cases, said, tmp_path):
+    """No proof of nothing."""
+    own.binomial.save(tmp_path / "mine.plan", ranks=range(2, 5))
+    algorithm, _ = _core.parse_choice("bcast", f"file({tmp_path}/mine.plan)")
+    console = Console(record=True, width=300)
+    assert bool(proofs.run([algorithm], ranks, 3, console)) == (cases == 0)
+    text = console.export_text()
+    assert said in text and f" {cases} " in text and ("it is a plan for 2..4 ranks, and there are 5" in text) == (cases == 0), text
 
 
 def test_a_plan_for_one_topology(tmp_path):
@@ -148,8 +164,8 @@ def test_files_that_are_none(tmp_path):
     assert "No such file" in message("missing.plan", None)
     (tmp_path / "folder.plan").mkdir()
     assert "directory" in message("folder.plan", None)
-    assert "it is no plan" in message("other.plan", b"\x00\xff" * 100)
-    assert "it is no plan" in message("empty.plan", "")
+    assert "it is not a plan" in message("other.plan", b"\x00\xff" * 100)
+    assert "it is not a plan" in message("empty.plan", "")
     assert "it was changed" in message("changed.plan", text.replace("put 1", "put 2", 1))
     assert "it was changed" in message("short.plan", text[:-20])
     assert "a plan for bcast and not for allreduce" in message("good.plan", None, "allreduce")

@@ -123,6 +123,19 @@ def test_doctor(clean, tmp_path):
     assert level == doctor.PROBLEM and libraries.HEAP in says
 
 
+@pytest.mark.parametrize("enabled,shmem_enabled,said", [
+    ("always [madvise] never", "always within_size advise [never] deny force", True),
+    ("always [madvise] never", "always within_size [advise] never deny force", False),
+    ("always madvise [never]", "always within_size advise [never] deny force", False),
+    ("[always] madvise never", None, False)])
+def test_doctor_on_huge_pages(monkeypatch, tmp_path, enabled, shmem_enabled, said):
+    monkeypatch.setattr(doctor, "HUGE_PAGES", tmp_path)
+    for name, text in (("enabled", enabled), ("shmem_enabled", shmem_enabled)):
+        if text:
+            (tmp_path / name).write_text(text + "\n")
+    assert [f.level for f in doctor.of_pages_of_shared_heap()] == [doctor.NOTE] * said
+
+
 def test_the_order_of_preloads(clean):
     words = launch.rank_environment([libraries.shared_heap(), libraries.preload_for("mpich")], {})
     assert words == [f"LD_PRELOAD={libraries.shared_heap()}:{libraries.preload_for('mpich')}"]

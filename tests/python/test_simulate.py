@@ -164,6 +164,49 @@ def test_the_halo_exchange_of_dart():
     assert more[0]["dart"] > 2 * node["dart"] and ratios[0] == max(ratios) and min(ratios) >= 1
 
 
+def test_the_rules_for_many_ranks_can_be_planned():
+    """Whatever the model chose for its machines, all numbers of ranks and all machines find room for it."""
+    from fanlight import _core, modelled_rules
+
+    machines = [_core.Machine(name) for name, _ in _core.machines()]
+    checked, failed = set(), []
+    for operation in modelled_rules.OPERATIONS:
+        for ranks in (9, 12, 16, 17, 24, 31, 32, 33, 47, 48, 64, 65, 96, 97, 127, 128, 129, 192, 255, 257, 288, 384, 511, 512):
+            topologies = {"", *(m.topology(ranks, 1) for m in machines if m.cores == 0 or ranks <= m.cores)}
+            for size in (8, 16, 64, 160, 512, 1448, 4096, 8191, 16384, 65536, 262144, 1 << 20, 3 << 20, 32 << 20):
+                for single_copy in (True, False):
+                    found = _core.choose(operation, 0 if operation == "barrier" else size, ranks, single_copy=single_copy)
+                    if "times as fast" not in found["rule"]:
+                        continue
+                    checked.add(found["rule"].split()[2])
+                    parameters = {k: v for k, v in found["parameters"].items() if v}
+                    for topology in topologies:
+                        p = modelled_rules.problem(operation, ranks, size - size % 8, topology, parameters, rank=ranks // 2)
+                        try:
+                            _core.plan(found["algorithm"], p, single_copy)
+                        except ValueError as e:
+                            failed.append((found["rule"], ranks, size, topology, str(e)))
+    assert not failed, failed
+    assert len(checked) >= 5
+
+
+def test_a_rule_is_the_models_where_it_gains_on_all_machines():
+    from fanlight.modelled_rules import PRESENT, chosen, ratios, rules_of, sizes_in
+
+    # Of two machines: what one of them lacks, or loses by, is left out.
+    cells = [ratios([{PRESENT: [2.0], "a": [1.0], "b": [1.0], "c": [1.0]}, {PRESENT: [2.0], "a": [1.5], "b": [2.3]}])]
+    assert cells == [{PRESENT: [1.0, 1.0], "a": [0.5, 0.75]}] and chosen(cells) == ["a"]
+    # What is hardly better is no rule.
+    assert chosen([{PRESENT: [1.0], "a": [0.85]}]) == [PRESENT]
+    # One size in between does not change the algorithm for a twentieth.
+    assert chosen([{PRESENT: [1.0], "a": [0.5], "b": [0.6]}, {PRESENT: [1.0], "a": [0.5], "b": [0.49]}]) == ["a", "a"]
+    band = (33, 64)
+    results = {("gather", size, machine, ranks): {single: {PRESENT: [2.0], "binomial": [1.0 if size >= 4096 and single else 2.0]} for single in (True, False)}
+               for size in sizes_in("gather", band) for machine, ranks in (("icx2x32", 64), ("milan2x48", 48), ("genoa", 48), ("rome2x64", 64))}
+    rules = [conditions for name, conditions in rules_of("gather", band, results) if name != PRESENT]
+    assert rules == ["ranks=33..64 nodes=..1 oversubscribed=no bytes=1448..256K single_copy=yes"]
+
+
 def test_128_ranks_and_all_algorithms_at_12_sizes_take_less_than_a_minute(fanlight):
     begin = time.monotonic()
     said = fanlight("simulate", "allreduce", "-n", 128, "--machine", "rome2x64", "--sizes", "8..8M,16M", "--json").stdout

@@ -28,7 +28,7 @@ def test_every_link_leads_somewhere(site):
 
 @pytest.mark.parametrize("page, words", [
     ("index.html", ["speedups.svg", "allreduce-by-levels.svg", "A first result"]),
-    ("reference/collectives.html", ["fanlight_allreduce", "fanlight_ibcast", "fanlight_alltoallw_init", "The same to all ranks"]),
+    ("reference/collectives.html", ["fanlight_allreduce", "fanlight_ibcast", "fanlight_alltoallw_init", "all ranks get the result, with the same bits"]),
     ("reference/global.html", ["fanlight_put_notify", "FANLIGHT_ERR_RANGE"]),
     ("reference/dart.html", ["dart_allreduce", "dart_team_memalloc_aligned"]),
     ("reference/cpp.html", ["PersistentRequest", "set_algorithm"]),

@@ -10,6 +10,7 @@
 // order and turns them in the end; a put can write each to its place, in two pieces where
 // they wrap around, so that nothing is left to turn.
 #include <algorithm>
+#include <vector>
 
 #include "algorithms/blocks.h"
 #include "algorithms/circulant.h"
@@ -22,9 +23,11 @@ Schedule bruck(const Problem& problem) {
     const int size = problem.size;
     const Block own = problem.block(rank);
     b.copy(input(), output(own.offset), own.bytes);
+    std::vector<int> counts;
     for (const int power : powers(problem)) {
         for (const int distance : multiples(problem, power)) {
             const int count = std::min(power, size - distance);
+            counts.push_back(count);
             const int target = (rank - distance + size) % size;
             const int source = (rank + distance) % size;
             if (power == 1) b.put(target, input(), output(own.offset), own.bytes);
@@ -33,7 +36,19 @@ Schedule bruck(const Problem& problem) {
         }
         b.next_round();
     }
-    return b.finish();
+    Schedule result = b.finish();
+    if (problem.contiguous_blocks()) {
+        result.bounds = bounds_of_all(problem, 0, [&](int r, auto add) {
+            for (const int count : counts) {
+                const int before_the_end = std::min(count, size - r);
+                add(static_cast<std::size_t>(before_the_end) * problem.bytes);
+                add(static_cast<std::size_t>(count - before_the_end) * problem.bytes);
+            }
+        });
+    } else {
+        result.bounds.alike = problem.blocks.empty();
+    }
+    return result;
 }
 
 }  // namespace fanlight::allgather_algorithms

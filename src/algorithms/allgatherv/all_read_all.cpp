@@ -3,6 +3,7 @@
 //
 // Cost: a + (sum of the other blocks' lengths) b in one round.
 // Source: Intra-Cell 4 (vector forms), 3.3 (OTA).  Any number of ranks.
+#include "algorithms/blocks.h"
 #include "algorithms/peers.h"
 
 namespace fanlight::allgatherv_algorithms {
@@ -16,7 +17,9 @@ Schedule all_read_all(const Problem& problem) {
         const Block theirs = problem.block(peer);
         if (theirs.bytes > 0) b.get(peer, 0, input(), output(theirs.offset), theirs.bytes);
     }
-    return b.finish();
+    Schedule result = b.finish();
+    result.bounds = bounds_of_all(problem, 1, [&](int rank, auto add) { add(problem.block(rank).bytes); });
+    return result;
 }
 
 }  // namespace fanlight::allgatherv_algorithms

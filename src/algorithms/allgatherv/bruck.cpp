@@ -12,39 +12,37 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/blocks.h"
 #include "algorithms/circulant.h"
 
 namespace fanlight::allgatherv_algorithms {
-namespace {
-
-// The length of blocks first .. first + count - 1, wrapping around.
-std::size_t length(const Problem& problem, int first, int count) {
-    std::size_t bytes = 0;
-    for (int i = 0; i < count; ++i) bytes += problem.block((first + i) % problem.size).bytes;
-    return bytes;
-}
-
-}  // namespace
 
 Schedule bruck(const Problem& problem) {
     Builder b(problem);
     const int rank = problem.rank;
     const int size = problem.size;
-    const Address packed = b.reserve(size > 1 ? length(problem, 0, size) : 0);
+    const std::vector<std::size_t> start = packed_offsets(problem);
+    // Of blocks first .. first + count - 1, wrapping around.
+    const auto length = [&](int first, int count) {
+        const auto at = [&](int r) { return start[static_cast<std::size_t>(r)]; };
+        const int end = first + count;
+        return end <= size ? at(end) - at(first) : at(size) - at(first) + at(end - size);
+    };
+    const Address packed = b.reserve(size > 1 ? length(0, size) : 0);
 
     const Block own = problem.block(rank);
     if (size > 1) b.copy(input(), packed, own.bytes);
     b.next_round();
+    std::vector<int> counts;
     for (const int power : powers(problem)) {
         for (const int distance : multiples(problem, power)) {
             const int count = std::min(power, size - distance);
+            counts.push_back(count);
             const int target = (rank - distance + size) % size;
             const int source = (rank + distance) % size;
             // Behind the `distance` blocks that the receiver has already.
-            b.put(target, packed, packed + length(problem, target, distance),
-                  length(problem, rank, count));
-            b.arrive(source, packed + length(problem, rank, distance),
-                     length(problem, source, count));
+            b.put(target, packed, packed + length(target, distance), length(rank, count));
+            b.arrive(source, packed + length(rank, distance), length(source, count));
         }
         b.next_round();
     }
@@ -54,7 +52,11 @@ Schedule bruck(const Problem& problem) {
         b.copy(i == 0 ? input() : packed + at, output(block.offset), block.bytes);
         at += block.bytes;
     }
-    return b.finish();
+    Schedule result = b.finish();
+    result.bounds = bounds_of_all(problem, 0, [&](int r, auto add) {
+        for (const int count : counts) add(length(r, count));
+    });
+    return result;
 }
 
 }  // namespace fanlight::allgatherv_algorithms

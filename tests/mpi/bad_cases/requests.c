@@ -468,6 +468,43 @@ static void persistent_elsewhere(void) {
     free(told);
 }
 
+// Each is freed before the next one is made, which has its memory where that suffices.
+static void persistent_in_turn(void) {
+    enum { N = 12 };
+    MPI_Op op;
+    MPI_Op_create(add, 1, &op);
+    int *sent = malloc(sizeof(int) * N * size), *received = malloc(sizeof(int) * N * size), *counts = malloc(sizeof(int) * size * 2);
+    int sum[N], told;
+    for (int p = 0; p < size; ++p) counts[p] = 1 + (rank + p) % N, counts[size + p] = p * N;
+    for (int call = 0; call < 3; ++call) {
+        MPI_Request r;
+        const int root = call % size;
+        for (int i = 0; i < N * size; ++i) sent[i] = rank * 1000 + i + call, received[i] = -1;
+        for (int kind = 0; kind < 6; ++kind) {
+            memset(sum, -1, sizeof sum);
+            told = rank == root ? 5 + kind : -1;
+            switch (kind) {
+                case 0: case 4: MPI_Bcast_init(&told, 1, MPI_INT, root, MPI_COMM_WORLD, MPI_INFO_NULL, &r); break;
+                case 1: case 3: MPI_Allreduce_init(sent, sum, N, MPI_INT, op, MPI_COMM_WORLD, MPI_INFO_NULL, &r); break;
+                case 2: MPI_Alltoall_init(sent, N, MPI_INT, received, N, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &r); break;
+                default:
+                    for (int i = 0; i < N * size; ++i) received[i] = -1;
+                    MPI_Alltoallv_init(sent, counts, counts + size, MPI_INT, received, counts, counts + size, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+            }
+            MPI_Start(&r);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+            MPI_Request_free(&r);
+            if (kind == 0 || kind == 4) REQUIRE(told == 5 + kind);
+            for (int i = 0; i < N && (kind == 1 || kind == 3); ++i) REQUIRE(sum[i] == 1000 * (size * (size - 1) / 2) + size * (i + call));
+            for (int s = 0; s < size && (kind == 2 || kind == 5); ++s)
+                for (int i = 0; i < N; ++i)
+                    REQUIRE(received[s * N + i] == (kind == 2 || i < counts[s] ? s * 1000 + rank * N + i + call : -1));
+        }
+    }
+    MPI_Op_free(&op);
+    free(sent), free(received), free(counts);
+}
+
 // More are made, one after the other, than there are tags for their ends.
 static void many_persistent(void) {
     int in[2] = {rank, rank}, out[2] = {-1, -1};
@@ -498,6 +535,7 @@ static void many_persistent(void) {
 static void persistent(void) {}
 static void persistent_ends(void) {}
 static void persistent_elsewhere(void) {}
+static void persistent_in_turn(void) {}
 static void many_persistent(void) {}
 #endif
 
@@ -520,6 +558,7 @@ int main(int argc, char **argv) {
     persistent_ends();
     one_fails();
     persistent_elsewhere();
+    persistent_in_turn();
     if (argc > 1 && strcmp(argv[1], "many") == 0) many_persistent();
     if (freed) {
         static int told;
