@@ -124,8 +124,10 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
             if (may_say && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
-                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
-                const bool says_it_all = own.bounds.exact || own.bounds.alike;
+                // Ranks on nodes have other neighbours in their memory, so that their steps need other room.
+                const bool alike = own.bounds.alike && !reach.nodes;
+                const Needs bound = alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
+                const bool says_it_all = own.bounds.exact || alike;
                 const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) &&
                                                        bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
@@ -168,15 +170,12 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
+    const std::string name = std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name);
     if (offers > SharedSlots::offers_per_operation)
-        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(offers) + " offers in one operation; there is room for " +
+        throw std::invalid_argument(name + " would make " + std::to_string(offers) + " offers in one operation; there is room for " +
                                     std::to_string(SharedSlots::offers_per_operation));
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " would have to stage a whole buffer of all ranks' blocks, " +
-                                std::to_string(total_bytes(problem)) + " bytes; there is room for " +
-                                std::to_string(room) +
-                                " (it serves longer ones where single copy is allowed)");
+    throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
+                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
 }
 
 // Messages may be of any length; windows have room for so much.
