@@ -118,8 +118,10 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            // Some schedules say of all ranks what they need at most; where that is too much they are asked.
-            if (!algorithm.alike && mapped_scratch_.empty()) {
+            // Some schedules say of all ranks what they need at most; where that is too much they are asked.  Between nodes
+            // only what is composed: of others some of what is put goes by messages, from each rank another part.
+            const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
+            if (may_say && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
                 // Ranks on nodes have other neighbours in their memory, so that their steps need other room.
                 const bool alike = own.bounds.alike && !reach.nodes;
