@@ -100,9 +100,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
-    // Levels may make more offers than there is room for.
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    // What asking all ranks would say as well, said sooner: what comes from a file is cut as the built-in algorithm.
+    // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
     const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
     if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
     // Pieces between nodes overlap.
@@ -119,8 +118,10 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            // Some schedules say of all ranks what they need at most; where that is too much they are asked.
-            if (!algorithm.alike && mapped_scratch_.empty()) {
+            // Some schedules say of all ranks what they need at most; where that is too much they are asked.  Between nodes
+            // only what is composed: of others some of what is put goes by messages, from each rank another part.
+            const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
+            if (may_say && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
                 // Ranks on nodes have other neighbours in their memory, so that their steps need other room.
                 const bool alike = own.bounds.alike && !reach.nodes;
@@ -273,8 +274,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 }
 
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
-    if (const std::string why = restriction(algorithm, problem); !why.empty())
-        throw std::invalid_argument(why);
+    if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);
