@@ -133,7 +133,7 @@ def rules_of(operation: str, band: tuple[int, int | None], results: dict) -> dic
     sizes = sizes_in(operation, band)
     found: dict[tuple[str, str], dict[str, list[float]]] = {}
     for single in (True, False):
-        cells = [ratios([results[operation, size, *case][single] for case in cases_in(band)]) for size in sizes]
+        cells = [ratios([results[(operation, size, *case)][single] for case in cases_in(band)]) for size in sizes]
         for first, last, name, inside in ranges(sizes, chosen(cells)):
             # Beyond what was asked the rules below stay.
             length = bound(first if first > sizes[0] else 0) + ".." + bound(last if last < SIZES[-1] and operation != "barrier" else 0)
