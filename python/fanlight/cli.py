@@ -326,6 +326,7 @@ def explain(
                                                       "`fanlight bench --limits` has measured it."),
 ):
     """Show which algorithm is chosen here, by which rule, and what the model expects."""
+    from . import tune_rules
     from .tables import table
     from .units import format_bytes, parse_bytes
 
@@ -333,8 +334,6 @@ def explain(
     length = parse_bytes(size)
     cores = machine_cores()
     ranks = ranks or cores
-    from . import tune_rules
-
     measured = next(iter(tune_rules.files_here(core(), mpi)), None)
     try:
         c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,
@@ -344,12 +343,10 @@ def explain(
         raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM, FANLIGHT_RULES and FANLIGHT_TUNED.") from e
     t = table("", "", title=None, show_header=False)
     t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
-              + (f" of each of {nodes} nodes" if nodes > 1 else "")
-              + (" (oversubscribed)" if ranks > cores * nodes else ""))
+              + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if ranks > cores * nodes else ""))
     parameters = ", ".join(value if p == "level_algorithms" else f"{p}={value}" for p, values in c["parameters"].items()
                            for value in (values if isinstance(values, list) else [values]) if value)
-    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "")
-              + (", in lanes" if c["lanes"] else ""))
+    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "") + (", in lanes" if c["lanes"] else ""))
     t.add_row("because", c["rule"].partition("  # ")[0])
     if c["passed_over"]:
         t.add_row("passed over", c["passed_over"])

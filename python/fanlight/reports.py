@@ -96,7 +96,7 @@ def first_calls(rows: list[dict], ranks: int) -> str:
     if not first:
         return ""
     took = sum(r["seconds"] for r in first) / ranks
-    text = (f"first calls of communicators (FANLIGHT_START_AFTER): {_count(sum(r['calls'] for r in first), 'call')}, "
+    text = (f"first calls on communicators (FANLIGHT_START_AFTER): {_count(sum(r['calls'] for r in first), 'call')}, "
             f"{format_seconds(took)} per rank in the MPI library")
     known, served = 0.0, 0.0
     for row in first:
@@ -105,7 +105,8 @@ def first_calls(rows: list[dict], ranks: int) -> str:
             known += row["seconds"] / ranks
             served += row["calls"] * sum(r["seconds"] for r in same) / calls / ranks
     if known:
-        text += f"; {format_seconds(known)} of it would be {format_seconds(served)} at the mean of the same calls when served"
+        part = "it" if known == took else f"{format_seconds(known)} of it"
+        text += f"; at the mean time of the later calls {part} would be {format_seconds(served)}"
     return text
 
 

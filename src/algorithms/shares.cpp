@@ -232,21 +232,28 @@ std::vector<Shares::Move> Shares::moves_of(std::size_t place, std::size_t s, con
 std::vector<Bounds> Shares::told(std::size_t s, const Kind& around, bool up, bool reduces) const {
     std::vector<Bounds> result(around.ranks());
     const bool put = puts(around, reduces);
-    // What is offered: all between the first and the last byte that another one gets.
-    std::vector<std::pair<std::size_t, std::size_t>> offered(put ? 0 : around.ranks(), {SIZE_MAX, 0});
+    // What is offered: all between the first and the last byte that another one gets, in ascending order.
+    struct Source {
+        const Kind* kind = nullptr;
+        const Segment* segment = nullptr;
+        std::size_t offset = 0, bytes = 0;
+    };
+    std::vector<std::pair<Source, Source>> offered(put ? 0 : around.ranks());
     moves(s, around, up, reduces, [&](std::size_t from, std::size_t to, std::size_t c, const Segment& g, const Segment& part) {
         if (from == to) return;
         if (put) return result[from].add(g.bytes);
-        const Kind& k = levels_[s].kinds[around.parts[c].kind];
-        const Address source = !up ? complete(around, g, g.offset) : reduces ? partial(k, part, g.offset) : complete(k, part, g.offset);
-        auto& [first, end] = offered[from];
-        first = std::min(first, source.offset);
-        end = std::max(end, source.offset + g.bytes);
+        auto& [first, last] = offered[from];
+        last = {up ? &levels_[s].kinds[around.parts[c].kind] : &around, up ? &part : &g, g.offset, g.bytes};
+        if (!first.kind) first = last;
     });
+    const auto offset = [&](const Source& o) {
+        return (up && reduces ? partial(*o.kind, *o.segment, o.offset) : complete(*o.kind, *o.segment, o.offset)).offset;
+    };
     for (std::size_t i = 0; i < offered.size(); ++i) {
-        if (offered[i].second == 0) continue;
+        const auto& [first, last] = offered[i];
+        if (!first.kind) continue;
         result[i].offers = 1;
-        result[i].add(offered[i].second - offered[i].first);
+        result[i].add(offset(last) + last.bytes - offset(first));
     }
     return result;
 }

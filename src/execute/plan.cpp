@@ -303,6 +303,7 @@ void gather_flags(BoundSchedule& bound) {
     const std::vector<BoundStep>& all = bound.steps;
     if (static_cast<std::size_t>(std::ranges::count_if(all, waits)) < many) return;
     std::vector<BoundStep> steps;
+    steps.reserve(all.size() + all.size() / many + 1);
     for (auto at = all.begin(); at != all.end();) {
         const auto end = goes_on(*at) ? std::find_if_not(at, all.end(), goes_on) : at + 1;
         const bool gathers = static_cast<std::size_t>(std::count_if(at, end, waits)) >= many;

@@ -100,9 +100,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
-    // Levels may make more offers than there is room for.
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    // What asking all ranks would say as well, said sooner: what comes from a file is cut as the built-in algorithm.
+    // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
     const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
     if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
     // Pieces between nodes overlap.
@@ -119,11 +118,15 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         Needs most;
         for (const Pieces& alike : pieces_of(problem, bytes)) {
             Problem p = piece_of(problem, bytes, alike.first);
-            // Some schedules say of all ranks what they need at most; where that is too much they are asked.
-            if (!algorithm.alike && mapped_scratch_.empty()) {
+            // Some schedules say of all ranks what they need at most; where that is too much they are asked.  Between nodes
+            // only what is composed: of others some of what is put goes by messages, from each rank another part.
+            const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
+            if (may_say && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
-                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
-                const bool says_it_all = own.bounds.exact || own.bounds.alike;
+                // Ranks on nodes have other neighbours in their memory, so that their steps need other room.
+                const bool alike = own.bounds.alike && !reach.nodes;
+                const Needs bound = alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
+                const bool says_it_all = own.bounds.exact || alike;
                 const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) &&
                                                        bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
@@ -166,15 +169,12 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     }
     // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
     if (fits(whole, room)) return cut_at(length, whole);
+    const std::string name = std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name);
     if (offers > SharedSlots::offers_per_operation)
-        throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) + " would make " +
-                                    std::to_string(offers) + " offers in one operation; there is room for " +
+        throw std::invalid_argument(name + " would make " + std::to_string(offers) + " offers in one operation; there is room for " +
                                     std::to_string(SharedSlots::offers_per_operation));
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " would have to stage a whole buffer of all ranks' blocks, " +
-                                std::to_string(total_bytes(problem)) + " bytes; there is room for " +
-                                std::to_string(room) +
-                                " (it serves longer ones where single copy is allowed)");
+    throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
+                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
 }
 
 // Messages may be of any length; windows have room for so much.
@@ -274,8 +274,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 }
 
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
-    if (const std::string why = restriction(algorithm, problem); !why.empty())
-        throw std::invalid_argument(why);
+    if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -114,8 +115,8 @@ inline std::size_t Bounds::written_below(std::size_t bytes) const {
 inline void Bounds::add(std::size_t bytes) {
     constexpr std::size_t line = 64;
     const std::size_t lines = (bytes + line - 1) / line * line;
-    for (std::size_t k = 0; k < written.size(); ++k)
-        if (bytes < shortest << k || k + 1 == written.size()) written[k] += lines;
+    const auto first = static_cast<std::size_t>(std::bit_width(bytes / shortest));
+    for (std::size_t k = std::min(first, written.size() - 1); k < written.size(); ++k) written[k] += lines;
 }
 
 inline Bounds& Bounds::operator+=(const Bounds& b) {

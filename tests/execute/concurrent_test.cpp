@@ -101,6 +101,66 @@ TEST(Concurrent, ManyAtOnce) {
     }
 }
 
+#ifndef __SANITIZE_THREAD__
+// Several communicators of 128 ranks, each rank at another place in each, with operations in flight in all of them.
+TEST(Concurrent, SeveralGroupsOf128) {
+    constexpr int size = 128, groups_at_once = 3, rounds = 3;
+    std::vector<std::unique_ptr<Aligned>> segments;
+    std::vector<std::vector<std::unique_ptr<Group>>> groups(groups_at_once);
+    for (auto& some : groups) {
+        segments.push_back(std::make_unique<Aligned>(Group::segment_bytes(size)));
+        for (int r = 0; r < size; ++r)
+            some.push_back(std::make_unique<Group>(std::span(segments.back()->base, segments.back()->size), r, size, false, Waiter::Hooks{}, size, 1));
+    }
+    const auto body = [&](int thread) -> std::string {
+        Random own{static_cast<unsigned>(thread) * 7919 + 1};
+        std::vector<Group*> mine;
+        for (int g = 0; g < groups_at_once; ++g) mine.push_back(groups[static_cast<std::size_t>(g)][static_cast<std::size_t>((thread * (2 * g + 1) + g) % size)].get());
+        for (int round = 0; round < rounds; ++round) {
+            std::deque<Operands> all;
+            for (const char* name : {"allreduce:recursive-doubling", "alltoall:pairwise", "bcast:binomial", "allgather:bruck"})
+                for (Group* group : mine) {
+                    const std::string text(name);
+                    const auto colon = text.find(':');
+                    const Algorithm& a = *find_algorithm(operation_from(text.substr(0, colon)), text.substr(colon + 1));
+                    Operands& u = all.emplace_back();
+                    u.problem.operation = a.operation;
+                    u.problem.rank = group->rank();
+                    u.problem.size = size;
+                    u.problem.root = has_root(a.operation) ? round * 50 : 0;
+                    u.problem.bytes = round == 1 ? 320 : 8;
+                    u.problem.element = 8;
+                    u.combiner = sum_combiner();
+                    u.plan = group->plan(a, u.problem);
+                    u.data = data_of(u.problem, round);
+                    group->start(u.run, u.plan, u.data.in.data(), u.data.out.data(), reduces(a.operation) ? &u.combiner : nullptr);
+                }
+            for (bool more = true; more;) {
+                more = false;
+                const unsigned first = own(groups_at_once);
+                for (unsigned g = 0; g < groups_at_once; ++g) more |= mine[(first + g) % groups_at_once]->advance();
+                std::this_thread::yield();
+            }
+            for (const Operands& u : all)
+                if (std::string wrong = check(u); !wrong.empty()) return wrong;
+        }
+        return {};
+    };
+    std::mutex mutex;
+    std::string wrong;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < size; ++t)
+        threads.emplace_back([&, t] {
+            if (const std::string w = body(t); !w.empty()) {
+                const std::lock_guard lock(mutex);
+                wrong = w;
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(wrong, "");
+}
+#endif
+
 // Ranks on nodes: cells between the ranks of one, messages between the others.
 std::string mixed_on_nodes(const char* text, bool single_copy, std::size_t at_once) {
     const Topology topology = Topology::from(text, Topology::places(text));

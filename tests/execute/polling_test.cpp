@@ -75,7 +75,7 @@ TEST(Polling, OnceInAMicrosecond) {
 
 TEST(Polling, AtEveryYieldOfAnOversubscribedRank) {
     const Counts c = wait_for_polls(200, 8, 1, nothing);
-    EXPECT_LT(c.cpu_us, 20 * 200);
+    EXPECT_LT(c.cpu_us, 100 * 200);
 }
 
 TEST(Polling, ShortWaitsAddUp) {

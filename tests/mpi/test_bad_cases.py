@@ -232,6 +232,13 @@ def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     assert re.search(MISMATCHED[how], result.err), str(result)
 
 
+@parametrize("mpi", [MPICH], ids=str)
+def test_nothing_is_kept_of_requests_that_failed(mpi, fanlight_only):
+    result = run(mpi, 2, "mismatched ilength many", timeout=60)
+    result.err = result.err[:2000]
+    assert "2 ranks got an error" in result.must_be_ok().out, str(result)
+
+
 @libraries
 def test_ranks_call_different_collectives_and_the_job_ends(mpi, fanlight_only):
     result = run(mpi, 3, "mismatched length fatal", timeout=30)

@@ -56,7 +56,7 @@ def test_mpi4py(mpi, ranks, without, plain):
 
 @pytest.mark.parametrize("mpi,ranks", [repeated(MPICH, 2), repeated(OPENMPI, 3)], ids=str)
 def test_mpi4py_in_the_shared_heap(mpi, ranks, fanlight_only):
-    result = whole_suite(mpi, ranks, LONG, False, {"HEAP": "shared", "HEAP_FROM": 4096}, preloads=(running.LIBRARIES / "libfanlight-heap.so", None))
+    result = whole_suite(mpi, ranks, OTHER, False, {"HEAP": "shared", "HEAP_FROM": 4096}, preloads=(running.LIBRARIES / "libfanlight-heap.so", None))
     assert "no shared heap" not in result.err, str(result)
 
 

@@ -149,7 +149,8 @@ EXECUTE_TESTS = [f"execute_{name}_test" for name in ("concurrent", "threads", "e
 CHECKS = [
     (r"src/select/", ["select_test", PRELOAD], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
     (r"src/schedule/saved_plan", ["execute_saved_plans_test", PRELOAD], [unit("execute_saved_plans_test"), on_mpi("test_saved_plans")]),
-    (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("schedule_catalogue_test")]),
+    (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"],
+     [unit("schedule_test"), unit("select_test"), unit("schedule_catalogue_test")]),
     (r"src/execute/(wait|process_watch)", [*EXECUTE_TESTS, PRELOAD],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
     (r"src/(execute/exchange|collective/(message|window)_transport)", [*EXECUTE_TESTS, PRELOAD],
@@ -209,10 +210,11 @@ def prepare():
             copy.unlink()
     mpich = os.environ.get("FANLIGHT_MPICH_ROOT", ROOT / ".venv/mpich")
     if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(BUILD), "-DFANLIGHT_TESTS=ON", "-DCMAKE_BUILD_TYPE=Quick",
-            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG -D_GLIBCXX_ASSERTIONS", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=OFF", "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
-            f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
+            "-DCMAKE_CXX_FLAGS_QUICK=-O1 -DNDEBUG -D_GLIBCXX_ASSERTIONS", "-DCMAKE_C_FLAGS_QUICK=-O1", "-DFANLIGHT_UNITY=OFF",
+            "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON", f"-DFANLIGHT_MPICH_ROOT={mpich}"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
-    if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(SANITIZED), "-DFANLIGHT_TESTS=ON", "-DFANLIGHT_SANITIZE=thread", "-DFANLIGHT_UNITY=ON"], BUILD_LIMIT) != 0:
+    if run(["cmake", "-G", "Ninja", "-S", str(TREE), "-B", str(SANITIZED), "-DFANLIGHT_TESTS=ON", "-DFANLIGHT_SANITIZE=thread",
+            "-DFANLIGHT_UNITY=ON"], BUILD_LIMIT) != 0:
         sys.exit(run.output)
     # The programs that run on MPICH do not change with the sources.
     if run(["cmake", "--build", str(BUILD), "--target", "help"], BUILD_LIMIT) != 0 or not built(

@@ -35,8 +35,8 @@ def test_table(capsys):
     said = capsys.readouterr().out
     for part in ("allreduce", "64 B to 256 B", "all-read-all", "2 µs", "MPI: first calls on a communicator", "90.0%",
                  "Fanlight served 90.1% of 1,010 calls",
-                 "first calls of communicators (FANLIGHT_START_AFTER): 100 calls, 100 ms per rank in the MPI library; "
-                 "100 ms of it would be 50 µs at the mean of the same calls when served",
+                 "first calls on communicators (FANLIGHT_START_AFTER): 100 calls, 100 ms per rank in the MPI library; "
+                 "at the mean time of the later calls it would be 50 µs",
                  "1 communicator served; left to the MPI library: 3 communicators with 1 rank (a communicator of one rank), "
                  "1 communicator with 2 ranks (fewer calls than FANLIGHT_START_AFTER)"):
         assert part in said, part

@@ -165,7 +165,7 @@ def test_started_by_a_launcher(fanlight, clean, tmp_path):
     done = subprocess.run([*command, program, "x"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.count("2 of us, x") == 2, done.stdout + done.stderr
     done = subprocess.run([*command, "-n", "2", program], capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0 and "has started this process already" in done.stderr, done.stderr
+    assert done.returncode != 0 and "has already started this process" in done.stderr, done.stderr
 
 
 def test_report(fanlight, kind, prefix, tmp_path):

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 
 #include "samples.h"
 
@@ -60,6 +61,20 @@ TEST(draw, too_many_labels_are_left_out) {
     const auto s = samples::direct_alltoall(8, 8);
     EXPECT_EQ(occurrences(draw_svg(s.ranks), ">8 B<"), 0u);
     EXPECT_EQ(occurrences(draw_svg(s.ranks, {.label = Label::bytes}), ">8 B<"), 56u);
+}
+
+// How far along the first arrow its label stands.
+double label_along_arrow(const std::string& svg) {
+    std::smatch arrow, label;
+    EXPECT_TRUE(std::regex_search(svg, arrow, std::regex("<line x1=\"([0-9.]+)\"[^>]* x2=\"([0-9.]+)\"[^>]*marker-end")));
+    EXPECT_TRUE(std::regex_search(svg, label, std::regex("<text x=\"([0-9.]+)\"[^>]*font-size=\"10\" fill")));
+    const double begin = std::stod(arrow[1]), end = std::stod(arrow[2]);
+    return (std::stod(label[1]) - begin) / (end - begin);
+}
+
+TEST(draw, labels_do_not_meet) {
+    EXPECT_LT(label_along_arrow(draw_svg(samples::chain_broadcast(2, 8).ranks)), 0.5);
+    EXPECT_GT(label_along_arrow(draw_svg(samples::direct_alltoall(3, 8).ranks, {.label = Label::bytes})), 0.5) << "where a fan is wider";
 }
 
 TEST(draw, one_rank) {

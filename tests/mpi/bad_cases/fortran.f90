@@ -40,6 +40,7 @@ program fortran
     end do
     call MPI_Op_free(op, error)
     call blocks_of_their_own_lengths()
+    call windows()
     if (rank == 0) print '(a)', 'ok'
     call MPI_Finalize(error)
 contains
@@ -86,6 +87,23 @@ contains
             if (above /= MPI_PROC_NULL) call check(taken(2) == above, 'neighbor_alltoallw from above')
         end do
         call MPI_Comm_free(ring, error)
+    end subroutine
+    ! Their memory is known to others until they are freed.
+    subroutine windows()
+        use, intrinsic :: iso_c_binding, only: c_null_ptr, c_f_pointer
+        integer, parameter :: n = 20000
+        integer :: win
+        integer(kind=MPI_ADDRESS_KIND) :: base
+        integer, pointer :: part(:)
+        do call_number = 1, 20
+            call MPI_Win_allocate_shared(4_MPI_ADDRESS_KIND * n, 4, MPI_INFO_NULL, MPI_COMM_WORLD, base, win, error)
+            call c_f_pointer(transfer(base, c_null_ptr), part, [n])
+            part = rank + call_number
+            call MPI_Bcast(part, n, MPI_INTEGER, ranks - 1, MPI_COMM_WORLD, error)
+            call check(minval(part) == ranks - 1 + call_number .and. maxval(part) == ranks - 1 + call_number, 'bcast in a window')
+            call MPI_Win_free(win, error)
+            call check(win == MPI_WIN_NULL, 'a freed window')
+        end do
     end subroutine
     logical function all_equal(a, b)
         integer, intent(in) :: a(:), b(:)

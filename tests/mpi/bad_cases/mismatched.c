@@ -1,6 +1,9 @@
 // Wrong programs: the ranks call different collectives, or one with different lengths.  Rank 0
 // says what the others do not.  Under MPI_ERRORS_RETURN each rank must get an error, and again
-// from what it calls next; prints how many did.
+// from what it calls next; prints how many did.  `mismatched ilength many`: thousands of requests fail, of which
+// nothing is kept.
+#include <malloc.h>
+
 #include "case.h"
 
 static double in[40000], out[40000];
@@ -38,13 +41,25 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     return MPI_ERR_ARG;
 }
 
+static void fail_many(MPI_Comm comm) {
+    enum { warm = 1000, calls = 6000 };
+    size_t before = 0;
+    for (int i = 0; i < calls; ++i) {
+        if (i == warm) before = mallinfo2().uordblks;
+        REQUIRE(right_call("i", comm) != MPI_SUCCESS);
+    }
+    const size_t after = mallinfo2().uordblks;
+    if (after > before + 8 * (calls - warm)) fprintf(stderr, "%zu bytes more\n", after - before);
+    REQUIRE(after <= before + 8 * (calls - warm));
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     MPI_Comm comm;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     right_call("i", comm);  // after which the non-blocking ones are served as well
     for (int i = 0; i < 40; ++i) checked_allreduce(comm, i, 3);
-    if (argc > 2) {  // the job is to end by itself
+    if (argc > 2 && !strcmp(argv[2], "fatal")) {  // the job is to end by itself
         wrong_call(argv[1], comm);
         MPI_Barrier(comm);
         sleep(20);
@@ -60,6 +75,7 @@ int main(int argc, char **argv) {
     MPI_Error_class(error, &class);
     REQUIRE(class == MPI_ERR_OTHER);
     REQUIRE(right_call(argv[1], comm) != MPI_SUCCESS);
+    if (argc > 2) fail_many(comm);
     int mine = 1, all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) printf("%d ranks got an error\n", all);
