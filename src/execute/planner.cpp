@@ -100,9 +100,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
     const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
-    // Levels may make more offers than there is room for.
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    // What asking all ranks would say as well, said sooner: what comes from a file is cut as the built-in algorithm.
+    // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
     const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
     if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
     // Pieces between nodes overlap.
@@ -272,8 +271,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 }
 
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
-    if (const std::string why = restriction(algorithm, problem); !why.empty())
-        throw std::invalid_argument(why);
+    if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);

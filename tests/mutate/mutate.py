@@ -149,7 +149,8 @@ EXECUTE_TESTS = [f"execute_{name}_test" for name in ("concurrent", "threads", "e
 CHECKS = [
     (r"src/select/", ["select_test", PRELOAD], [unit("select_test"), QUICK_MPI[0], on_mpi("test_same_bits")]),
     (r"src/schedule/saved_plan", ["execute_saved_plans_test", PRELOAD], [unit("execute_saved_plans_test"), on_mpi("test_saved_plans")]),
-    (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"], [unit("schedule_test"), unit("select_test"), unit("schedule_catalogue_test")]),
+    (r"src/schedule/", ["schedule_test", "schedule_catalogue_test", "select_test"],
+     [unit("schedule_test"), unit("select_test"), unit("schedule_catalogue_test")]),
     (r"src/execute/(wait|process_watch)", [*EXECUTE_TESTS, PRELOAD],
      [unit("execute_wait_test"), unit("execute_polling_test"), *QUICK_MPI, on_mpi("test_bad_cases", "killed or owes or reached or different or late")]),
     (r"src/(execute/exchange|collective/(message|window)_transport)", [*EXECUTE_TESTS, PRELOAD],
