@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -96,11 +97,20 @@ void time_operation(Operation o, int neighbors, int ranks, const Topology& topol
             continue;
         }
         Planned worst;
+        bool has_room = true;
         for (const auto& group : groups) {
             Problem p = problem(o, group->rank(), ranks, neighbors, topology, s);
             p.parameters = choice.parameters;
-            const Planned planned = time_plan(*group, *choice.algorithm, p, most);
-            if (planned.us > worst.us) worst = planned;
+            try {
+                const Planned planned = time_plan(*group, *choice.algorithm, p, most);
+                if (planned.us > worst.us) worst = planned;
+            } catch (const std::invalid_argument&) {
+                has_room = false;
+            }
+        }
+        if (!has_room) {
+            std::printf(" %18.18s %12s", choice.algorithm->name.data(), "no room");
+            continue;
         }
         std::printf(" %18.18s %5.0f (%4zu)", choice.algorithm->name.data(), worst.us, worst.steps);
         if (family_of(o) == Family::signal) break;

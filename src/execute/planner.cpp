@@ -123,12 +123,9 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
             const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
             if (may_say && mapped_scratch_.empty()) {
                 Schedule own = algorithm.schedule(p);
-                // Ranks on nodes have other neighbours in their memory, so that their steps need other room.
-                const bool alike = own.bounds.alike && !reach.nodes;
-                const Needs bound = alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
-                const bool says_it_all = own.bounds.exact || alike;
-                const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) &&
-                                                       bound.offers <= SharedSlots::offers_per_operation);
+                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
+                const bool says_it_all = own.bounds.exact || own.bounds.alike;
+                const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) && bound.offers <= SharedSlots::offers_per_operation);
                 Builder::recycle(std::move(own));
                 if (is_enough) {
                     linear &= says_it_all;
