@@ -40,7 +40,7 @@ void Group::place(std::span<std::byte> segment, SharedSlots::Extent extent) {
 
 void Group::introduce(const Plan& plan) {
     ++placed_;
-    if (plan.parts.empty()) return;
+    if (plan.parts.empty()) return executor_.lockstep.forget_call(sequence_);
     if (!shared_slots_.has_all_lines()) {
         const std::vector<int> peers = lines_of(plan).here;
         for (std::size_t k = 0; k < static_cast<std::size_t>(shared_slots_.extent().peers); ++k)

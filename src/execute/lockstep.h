@@ -22,6 +22,8 @@ public:
         store(mine.what, called);
         store(mine.taken, taken + 1);
     }
+    // It is none yet: what was recorded was never started.
+    void forget_call(std::uint64_t taken) const { store(shared_slots_.called(rank_, taken).taken, 0); }
     // Throws MismatchedCollectives when another one is in this very operation by another call.
     void compare(std::uint64_t taken);
     // Who finds it is the reader, or the writer of a block that is written straight into the other's memory.

@@ -343,6 +343,7 @@ Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, Mo
 // Two operations, of which the second has its steps when the first is over.
 void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool uses_all_areas, const BindOptions& options, Plan& plan) const {
     Plan made;
+    made.placed = plan.placed;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
     made.parts.back().schedule.uses_all_areas = uses_all_areas;

@@ -163,6 +163,32 @@ TEST(Placed, NoPlanRunsInMemoryThatIsAnothers) {
     }), "");
 }
 
+// What was to be called next is forgotten with an operation that is freed before it was ever started, also where the next one's plan is made
+// later.
+TEST(Placed, WhatWasNeverStartedIsNoMismatch) {
+    Members members(2, false);
+    EXPECT_EQ(members.run([&](Group& g) {
+        const auto plan_for = [&](std::size_t bytes) {
+            return g.plan(*find_algorithm(Operation::allgather, "all-read-all"), {.operation = Operation::allgather, .rank = g.rank(), .size = 2, .bytes = bytes});
+        };
+        Plan freed = plan_for(48), none;
+        members.give_memory(g, none);
+        members.give_memory(g, freed);
+        members.give_memory(g, none);
+        const Plan plan = plan_for(64);
+        char own[64] = {}, all[128] = {};
+        fanlight::Run run;
+        if (g.rank() == 1) members.meet();
+        g.start(run, plan, own, all, nullptr);
+        g.advance();
+        g.compare_in_flight();
+        const std::string wrong = g.why_mismatched();
+        if (g.rank() == 0) members.meet();
+        while (wrong.empty() && g.advance()) {}
+        return wrong;
+    }), "");
+}
+
 // Beside the staging: not more than 1 MiB a node, but where one rank, or each, exchanges puts with all others.
 TEST(Placed, WhatTheRulesChooseTakes) {
     const Selector rules("", "");
