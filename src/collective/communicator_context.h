@@ -29,7 +29,8 @@ class Guard;
 // How the ranks of a node share it.
 struct Sharing {
     bool single_copy = false;
-    int ranks = 1;  // that share the cores
+    std::size_t single_copy_from = 0;  // as measured; 0: it was not
+    int ranks = 1;                     // that share the cores
     int cores = 0;
 };
 

@@ -44,6 +44,8 @@ public:
     bool plans_any(const Algorithm&, const Reach& = {}, MostNeighbors = {}) const;
     // By which the ranks of other nodes are reached; before the first such plan.
     void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
+    // What was measured, alike on all ranks, unless the setting says it; before the first plan.
+    void copy_once_from(std::size_t bytes);
     // Whether its operations have messages, so that only who may call MPI advances them.
     bool has_messages() const { return remote_ != nullptr; }
 
@@ -97,6 +99,7 @@ private:
     void plan_with_local_counts(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
 
     BindOptions options_;
+    std::size_t copied_once_from_ = 0;  // inside a node; 0: as options_ say
 };
 
 }  // namespace fanlight

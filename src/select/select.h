@@ -11,7 +11,7 @@
 // not take is an error.  file(mine.plan) is an algorithm that was saved in a file (docs/own-algorithms.md): where that is
 // not meant for the problem the next rule is looked at, also where it is forced.
 //
-// nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
+// blocking=no are non-blocking and persistent calls.  nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
 // between the nodes, one rank of each: `ring` is short for by-levels(ring).  lanes=yes: not one rank of each node but all
 // of them, each with its part of the data, `ring` is short for multi-lane(ring); such a rule is for nodes that have
 // equally many ranks and for operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among
@@ -41,6 +41,7 @@ struct Situation {
     bool lanes = false;      // nor leave out any rank of a node
     bool oversubscribed = false;
     bool single_copy = true;
+    bool blocking = true;    // no: non-blocking and persistent ones
     bool commutative = true;
     Topology topology = {};  // of the ranks
     std::string_view mpi;   // "mpich", "openmpi", "impi", ...: the library that would serve it
