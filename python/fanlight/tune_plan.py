@@ -12,8 +12,9 @@ OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allg
               "alltoall", "reduce_scatter_block", "reduce_scatter")
 # No rank knows the lengths of all others here: one rule for all sizes.
 OF_ANY_SIZE = ("gatherv", "scatterv", "alltoallv", "neighbor_allgather", "neighbor_alltoall")
-# From the call to the end of MPI_Wait; at every other size.
-NON_BLOCKING = tuple(f"i{name}" for name in (*OPERATIONS, *OF_ANY_SIZE))
+# From the call to the end of MPI_Wait; at every other size.  Not of neighborhoods: on two ranks, where both neighbors are
+# one rank, Open MPI's take their blocks in another order than the blocking ones, so that no result can be checked.
+NON_BLOCKING = tuple(f"i{name}" for name in (*OPERATIONS, *OF_ANY_SIZE) if not name.startswith("neighbor"))
 ALL = (*OPERATIONS, *OF_ANY_SIZE, *NON_BLOCKING)
 SIZES = "8,64,512,4K,16K,64K,256K,1M,4M"
 MEMORY = 64 << 20  # of a rank's buffers
