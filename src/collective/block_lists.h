@@ -1,4 +1,4 @@
-// Blocks of lengths, places and datatypes of their own: alltoallv, alltoallw, the neighborhoods'.
+// Blocks with lengths, places and datatypes of their own, as alltoallv, alltoallw and neighborhoods have them.
 #pragma once
 
 #include <algorithm>

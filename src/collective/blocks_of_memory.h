@@ -1,4 +1,4 @@
-// Memory that the program asks for by MPI_Alloc_mem or fanlight_alloc_mem: large blocks lie where the other ranks of the
+// Memory that the program gets from MPI_Alloc_mem or fanlight_alloc_mem.  Large blocks lie where the other ranks of the
 // node can load from (memory/arena.h).
 #pragma once
 

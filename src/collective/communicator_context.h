@@ -1,4 +1,4 @@
-// A communicator that Fanlight serves: its groups, and what was decided for its calls.
+// A communicator that Fanlight serves: its groups, and the decisions for its calls.
 #pragma once
 
 #include <cstddef>

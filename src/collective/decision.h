@@ -1,4 +1,4 @@
-// What happens to calls: a plan, or the reason why the MPI library serves them.
+// The decision for a call: a plan, or the reason why the MPI library serves it.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// How this library came into the program.  Preloaded, it stands in for MPI's collectives.  Linked
-// alone, it leaves them to the MPI library and serves fanlight_xxx: other programs of the same
-// job, which share MPI_COMM_WORLD, need not have it.  Preloaded into a program whose MPI library has
-// another ABI, or handles that no ABI has, it says so, and leaves everything to that library.
+// How this library came into the program.  Preloaded, it stands in for MPI's collectives.  Linked alone, it leaves them to
+// the MPI library and serves only fanlight_xxx: other programs of the same job, which share MPI_COMM_WORLD, need not have
+// it.  Preloaded into a program whose MPI library has another ABI, or handles that no ABI has, it prints that and leaves
+// everything to that library.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Persistent operations: initialised once, started again and again.
+// Persistent operations: initialized once, started again and again.
 #pragma once
 
 #include <atomic>

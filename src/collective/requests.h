@@ -1,14 +1,13 @@
 // Non-blocking and persistent operations that Fanlight serves, and the program's requests for them.
 //
-// A request is a generalized one of the MPI library's: a real MPI_Request, which the library's
-// own MPI_Wait and MPI_Test take, alone and among its own in one array.  It is completed by
-// whichever thread of the program calls MPI next, since only such a one may call MPI; the thread
-// that advances operations meanwhile (OperationsInFlight) touches memory alone.
-// A persistent operation's is a persistent receive of the library's, from this rank itself: what
-// completes it is the message.  Where it begins with all that others need of it, it completes in the library:
-// the library is not told that it was started, and its receive stays inactive, which is what a
-// completed one is.  Only when it is given to a function that returns the one or the other request
-// the library learns of it.
+// A non-blocking operation's request is a generalized request of the MPI library: a real MPI_Request, which the library's
+// own MPI_Wait and MPI_Test take, alone or in an array with others.  The next thread of the program that calls MPI
+// completes it, because no other thread may call MPI; the helper thread (OperationsInFlight) only touches memory.
+//
+// A persistent operation's request is a persistent receive from this rank itself, which a message completes.  If its start
+// already provides all that others need, the operation completes in the library: MPI never sees it, and its receive stays
+// inactive, as that of a completed one is.  Only if the program passes it to a function that picks one of several
+// requests, the MPI library learns of it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Runs the steps of bound schedules (steps.h): over the cells and the staging of a group's members, by copies between
-// their processes, and by messages.
+// Runs the steps of bound schedules (steps.h): over the cells and staging of a group's members, by copies between their
+// processes, and by messages.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// A group of processes on one node that run collectives together over a shared segment, with others,
-// of other nodes, that messages or windows reach.
+// The processes of one node that run collectives together over a shared segment.  Messages or windows reach the ranks of
+// other nodes.
 //
 //   Group group(segment, rank, size, single_copy, hooks);  // every member, then a barrier of MPI's
 //   const Plan plan = group.plan(algorithm, problem);      // once for each kind of call
 //   group.run(plan, input, output, combiner);              // every call
 //
-// All members make the same calls in the same order.  A group is used by one thread at a
-// time (as MPI demands of a communicator's collectives).
+// All members make the same calls in the same order.  One thread at a time uses a group (as MPI demands of a
+// communicator's collectives).
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,8 @@
 // A plan: the schedule of one problem, bound to the cells of a group.
 //
-// Binding turns every step into numbers that the executor only has to add to a base: which
-// cell, which place in the staging, which flag.  A message that does not fit the staging is
-// run piece by piece: the same bound schedule again and again, each piece an operation with
-// a number of its own, so that pieces follow each other through the slots as calls do.
+// Binding turns every step into numbers that the executor only has to add to a base: which cell, which place in the
+// staging, which flag.  A message that does not fit the staging runs piece by piece: the same bound schedule again and
+// again.  Each piece is an operation with a number of its own, so pieces follow each other through the slots as calls do.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// How a group runs a problem: the algorithm's schedule, cut into pieces that find room and bound to the group's
-// cells, staging and messages.
+// How a group runs a problem: the algorithm's schedule, cut into pieces that fit and bound to the group's cells, staging
+// and messages.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// An operation in flight: which plan, on which buffers, and how far it is (Group::start,
-// Group::advance).
+// An operation in flight: which plan, on which buffers, and how far it has come (Group::start, Group::advance).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Fortran's arguments as C's.  All of them for Open MPI: its Fortran entry points call PMPI_Xxx, past the C
-// wrappers.  (Those of MPICH and of Intel MPI call MPI_Xxx, where the C wrappers wait.)
+// Fortran's arguments as C's.  Open MPI needs all of them, because its Fortran entry points call PMPI_Xxx, past the C
+// wrappers.  (Those of MPICH and Intel MPI call MPI_Xxx, which is the C wrapper.)
 #pragma once
 
 #include <vector>

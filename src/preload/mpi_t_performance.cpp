@@ -1,4 +1,4 @@
-// MPI_T's performance variables: what the report counts, on this rank, while a tool has started a handle for it.
+// MPI_T's performance variables: what the report counts, on this rank, while a tool has a started handle for it.
 #include <dlfcn.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// What MPI defines for each operation: which bytes of a rank's buffers exist, and what the
-// output must hold at the end.
+// MPI's definition of each operation: which bytes of a rank's buffers exist, and what the output must hold at the end.
 #pragma once
 
 #include <cstddef>
