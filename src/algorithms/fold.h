@@ -1,4 +1,4 @@
-// For algorithms whose partners are at distance 1, 2, 4 ...: any number of ranks as a power of two.
+// Reduces any number of ranks to a power of two, for algorithms whose partners are at distance 1, 2, 4 ...
 #pragma once
 
 #include <bit>
