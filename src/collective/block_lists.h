@@ -9,7 +9,7 @@
 
 namespace fanlight {
 
-// One side's blocks, by the ranks, or the neighbours, that they go to or come from.
+// One side's blocks, by the ranks, or the neighbors, that they go to or come from.
 using Blocks = std::vector<Elements>;
 
 // The datatypes of one side, and what its displacements count.

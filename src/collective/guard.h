@@ -47,7 +47,7 @@ public:
     };
     // Of the next call.  Those whose result has the same bits whoever serves them are compared among
     // themselves.  The others are never theirs for the program: with is_theirs the MPI library's own is to be
-    // timed beside ours, on other memory.
+    // timed beside Fanlight's, on other memory.
     Turn next(bool same_bits);
     void beside_begins();
     void beside_ends();

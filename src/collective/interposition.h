@@ -22,7 +22,7 @@ inline bool takes_collectives() { return role() == Role::waits_and_collectives; 
 inline bool takes_waits() { return role() >= Role::waits; }
 
 // Whether the program's MPI_Wait is this library's.  Not where the MPI library was linked before
-// it, or a tool above wraps MPI_Wait: a request of ours would then never be complete.
+// it, or a tool above wraps MPI_Wait: a request of Fanlight's would then never be complete.
 bool waits_come_here();
 
 }  // namespace fanlight

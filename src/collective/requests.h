@@ -68,7 +68,7 @@ void advance_inside();
 extern std::atomic<int> count;
 inline bool any() { return count.load(std::memory_order_relaxed) != 0; }
 
-// MPI_Start, MPI_Startall: false where none is a persistent operation's of ours.
+// MPI_Start, MPI_Startall: false if none is a persistent operation of Fanlight's.
 bool start(MPI_Request);
 bool start(int count, const MPI_Request[], int& error);
 
@@ -91,15 +91,15 @@ void hand_over(int count, const MPI_Request[]);
 // Advances all and completes what is finished; whether that was anything.
 bool progress();
 
-// By MPI_Test and its like, whose next call may come late: the same, and what the network has for messages of ours is
+// By MPI_Test and its like, whose next call may come late: the same, and what the network has for Fanlight's messages is
 // taken at once.
 void poll();
 
 // Until test(), which asks the MPI library whether the call may return, is true; false when
-// nothing of ours is in flight any more, so that the MPI library may wait by itself.
+// Fanlight has nothing in flight any more, so that the MPI library may wait by itself.
 bool wait(const std::function<bool()>& test);
 
-// MPI_Waitall while something of ours is in flight, by the MPI library's MPI_Test of one after the
+// MPI_Waitall while Fanlight has something in flight, by the MPI library's MPI_Test of one after the
 // other: MPICH 5.0.2's MPI_Testall fails where a persistent collective of its own is among them.
 int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, int*, MPI_Status*));
 

@@ -68,7 +68,7 @@ public:
         }
         if (pending_.empty()) return true;
         progress();
-        // Reading the own window is an access as well, which some implementations must be told.
+        // Reading its own window is an access as well, and some implementations must be told.
         if (way_ == Transport::rma_flush) mpi().Win_sync(window_);
         else mpi().Win_lock(MPI_LOCK_SHARED, rank_, 0, window_);
         std::vector<Pending> here;

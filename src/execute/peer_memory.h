@@ -68,7 +68,7 @@ private:
     const SharedSlots& shared_slots_;
     SharedBlocks& blocks_ = SharedBlocks::here();
     const int rank_;
-    std::uint64_t base_ = 0;   // of the own arena, once the others were told
+    std::uint64_t base_ = 0;   // of this process's arena, once the others were told
     bool may_lend_ = true;     // false: they cannot be told
     std::vector<pid_t> pids_;
     std::vector<char> known_, is_own_, looked_;  // of each peer; is_own_: it is a thread of this process

@@ -50,9 +50,9 @@ struct BoundStep {
     std::uint32_t tag;     // of the message in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
-    std::size_t cell;       // from the lane's start; set_bit, await_bit: the register's word
+    std::size_t cell;       // from the slot's start; set_bit, await_bit: the register's word
     std::size_t staging;    // put, offer: from the start of this rank's area
-    std::size_t channel;    // put, settle: the peer's; post, arrive: mine; from the lane's start
+    std::size_t channel;    // put, settle: the peer's; post, arrive: this rank's; from the slot's start
 };
 
 struct BoundSchedule {
@@ -66,7 +66,7 @@ struct BoundSchedule {
     bool stages_at_reader = false;
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
-    std::size_t ahead = 0;  // so many steps, messages, come before any that uses the lane
+    std::size_t ahead = 0;  // so many steps, messages, come before any that uses the slot
     // The steps up to the last one that another member may wait for, and whether this member waits
     // for none before it.  (What is copied once keeps others waiting until it has been read.)
     std::size_t sends_end = 0;

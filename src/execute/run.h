@@ -69,7 +69,7 @@ private:
         std::unique_ptr<RemoteTransport> remote;  // its messages
     };
     Piece& piece(std::uint64_t number) { return pieces_[number % plan_->in_flight]; }
-    // The operation numbers below are over, as far as others wait for this member.
+    // The operations with lower numbers are over, as far as others wait for this member.
     std::uint64_t done() {
         for (std::uint64_t k = over_; k < begun_; ++k)
             if (!piece(k).read_by_others) return piece(k).taken;

@@ -144,7 +144,7 @@ private:
     int rank_ = 0;
     std::byte* cores_of_members_ = nullptr;
     std::size_t stride_ = 0;
-    std::vector<std::shared_ptr<ProcessWatch>> members_;  // the own rank's is null
+    std::vector<std::shared_ptr<ProcessWatch>> members_;  // this rank's is null
 };
 
 }  // namespace fanlight

@@ -15,7 +15,7 @@ struct Range {
     std::size_t end = 0;
 };
 
-// Sorted, disjoint, not empty, neighbours joined.
+// Sorted, disjoint, not empty, neighbors joined.
 using Ranges = std::vector<Range>;
 
 // What is wrong with the problem's blocks themselves; empty if nothing is: there must be one for

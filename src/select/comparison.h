@@ -45,7 +45,7 @@ private:
     Verdict verdict_ = Verdict::open;
     double ratio_ = 1;
     std::vector<std::int64_t> times_;
-    std::vector<double> ratios_;  // of measured calls in neighbouring blocks
+    std::vector<double> ratios_;  // of measured calls in neighboring blocks
 };
 
 // How likely it is that of `n` fair coins at least `heads` show heads.

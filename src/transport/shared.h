@@ -101,8 +101,8 @@ inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
     constexpr std::uint32_t last = (1u << tag_bits) - 1;
     return (number & last) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - tag_bits));
 }
-// What a channel counts: the messages that were taken in this operation and, of the lane's
-// operations before, in others.
+// What a channel counts: the messages that were taken in this operation and, with the numbers of the slot's earlier
+// operations, in those.
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
 // Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
@@ -129,7 +129,7 @@ public:
     enum class Capacity { many, one };
     // What operations use of a rank's part, at most: all there can be, or what a plan does (extent_of).
     struct Extent {
-        int peers = std::numeric_limits<int>::max();  // of whom it has lines
+        int peers = std::numeric_limits<int>::max();  // with lines
         int offers = offers_per_operation;
         bool holds(const Extent& other) const { return peers >= other.peers && offers >= other.offers; }
     };
@@ -210,7 +210,7 @@ private:
     static constexpr std::size_t skew = 128;
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
-    // Lane 0 of this rank.
+    // Slot 0 of this rank.
     std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
         return r * part_bytes_ + first_slot_ + r % skews_ * skew;
