@@ -218,7 +218,7 @@ const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem
     problem.parameters = d.problem.parameters;
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
     if (Decision* const there = known(problem)) {
-        // Of a rank without neighbours: what was chosen for blocks of any lengths, which has no plan before.
+        // Of a rank without neighbors: what was chosen for blocks of any lengths, which has no plan before.
         Group& group = group_of(*there);
         if (there->plan.parts.empty()) group.plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
         else if (!group.is_connected(there->plan)) group.connect(there->plan);

@@ -1,12 +1,11 @@
 // Whether one copy by the kernel is faster than two through shared memory, and from which length on.
 //
-// That depends on what a cache line's way to the other core costs and what the kernel needs for
-// a page: one machine is twice as fast with the one, another one four times with the other.  So
-// it is measured where the ranks are, on what a collective does: one rank writes a block, the
-// other one reads it for the first time.
+// That depends on what a cache line takes to the other core and what a page takes the kernel: one machine is twice as
+// fast with the one, another four times with the other.  So it is measured where the ranks are, on what a collective
+// does: one rank writes a block, the other reads it for the first time.
 //
 //   CopySpeed speed(slots, rank);                // every rank writes its blocks
-//   ... a barrier; all tell their pid and speed.blocks() ...
+//   ... a barrier; all publish their pid and speed.blocks() ...
 //   speed.copied_once_from(peer, pid, blocks);
 //   ... a barrier before it ends: others read its blocks ...
 #pragma once
