@@ -16,6 +16,7 @@
 #include "run_line.h"
 #include "statistics.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ typedef struct Options {
     bool loop, sync;
     bool native_only, bind;
     bool alloc_mem; // buffers of MPI_Alloc_mem's
-    bool results, limits, passthrough, exchange;
+    int warm; // calls of Fanlight's before each figure
+    bool results, limits, passthrough, exchange, guard;
     const char *output;
 } Options;
 
@@ -57,6 +59,8 @@ static const char usage[] =
     "  -l, --limits              only the physical limits between ranks 0 and 1\n"
     "  -L, --with-limits         the limits, then the operations\n"
     "  -p, --passthrough         only what the preload costs on a call that it passes on\n"
+    "  -w, --warm=CALLS          so many calls of Fanlight's before each figure (default 0)\n"
+    "  -g, --guard               only what the guard costs on a call once it has decided\n"
     "  -x, --exchange            only NEURON's exchange of spikes\n"
     "  -f, --output=FILE         JSON lines to FILE (default: standard output)\n";
 
@@ -118,13 +122,14 @@ static bool parse_options(int argc, char **argv, Options *o)
         {"memory", 1, 0, 'M'},     {"native-only", 0, 0, 'n'}, {"limits", 0, 0, 'l'},
         {"with-limits", 0, 0, 'L'}, {"passthrough", 0, 0, 'p'}, {"output", 1, 0, 'f'},
         {"exchange", 0, 0, 'x'},   {"bind", 0, 0, 'B'},        {"help", 0, 0, 'h'},
-        {"buffers", 1, 0, 'a'},    {0, 0, 0, 0}};
+        {"buffers", 1, 0, 'a'},    {"warm", 1, 0, 'w'},        {"guard", 0, 0, 'g'},
+        {0, 0, 0, 0}};
     char default_operations[] = "default", default_sizes[] = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M";
     *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
                    .results = true};
     parse_operations(default_operations, o);
     parse_sizes(default_sizes, o);
-    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:a:BnlLpxf:h", names, NULL)) != -1;) {
+    for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:a:w:gBnlLpxf:h", names, NULL)) != -1;) {
         bool good = true;
         switch (c) {
         case 'o': good = parse_operations(optarg, o); break;
@@ -147,6 +152,8 @@ static bool parse_options(int argc, char **argv, Options *o)
         case 'l': o->limits = true; o->results = false; break;
         case 'L': o->limits = true; break;
         case 'p': o->passthrough = true; o->results = false; break;
+        case 'g': o->guard = true; o->results = false; break;
+        case 'w': o->warm = atoi(optarg); good = o->warm >= 0; break;
         case 'x': o->exchange = true; o->results = false; break;
         case 'f': o->output = optarg; break;
         default: good = false;
@@ -238,6 +245,8 @@ static void measure(Bench *bench, const Operation *operation, size_t size, bool 
     const Options *o = &bench->options;
     int sides = o->native_only ? 1 : SIDES;
     long calls[SIDES] = {0, 0};
+    if (o->warm)
+        time_block(bench, operation, FANLIGHT, o->warm, sync);
     double round = 0; // seconds for a block of each side
     for (int side = 0; side < sides; ++side) {
         double each = calibrate(bench, operation, (Side)side, sync);
@@ -484,6 +493,58 @@ static void measure_passthrough(Bench *bench)
     shared_meet(&bench->shared, true);
 }
 
+// ---- what the guard costs on a call once it has decided ---------------------------------------
+
+// On MPI_COMM_WORLD the rules choose and the guard compares; on a copy of it the same algorithm is forced, which the guard
+// leaves alone.  Their calls differ in nothing else.
+static bool measure_guard(Bench *bench)
+{
+    enum { GUARD_BLOCKS = 41, GUARD_CALLS = 10000, UNTIL_DECIDED = 400 };
+    static const char *const names[] = {"barrier", "bcast", "allreduce"};
+    int (*set_algorithm)(MPI_Comm, const char *), (*get_algorithm)(MPI_Comm, const char *, MPI_Count, char *, int);
+    *(void **)&set_algorithm = dlsym(RTLD_DEFAULT, "fanlight_set_algorithm");
+    *(void **)&get_algorithm = dlsym(RTLD_DEFAULT, "fanlight_get_algorithm");
+    if (!set_algorithm || !get_algorithm)
+        return false;
+    MPI_Comm comms[2] = {bench->call.comm, MPI_COMM_NULL}; // with the guard, without
+    MPI_Comm_dup(comms[0], &comms[1]);
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
+        const Operation *operation = operation_named(names[n]);
+        char chosen[1024], forced[300];
+        set_problem(bench, operation, 8);
+        prepare(operation, &bench->call, 0);
+        time_block(bench, operation, FANLIGHT, UNTIL_DECIDED, false);
+        get_algorithm(comms[0], names[n], 8, chosen, (int)sizeof chosen);
+        int kept = strstr(chosen, "guard: ours serves") != NULL, all_kept = 0;
+        PMPI_Allreduce(&kept, &all_kept, 1, MPI_INT, MPI_MIN, bench->shared.control);
+        if (!all_kept) // the two would be different operations
+            continue;
+        chosen[strcspn(chosen, " :")] = '\0';
+        snprintf(forced, sizeof forced, "%s:%.200s", names[n], chosen);
+        set_algorithm(comms[1], forced);
+        double sample[2][GUARD_BLOCKS], difference[GUARD_BLOCKS];
+        for (int b = -1; b < GUARD_BLOCKS; ++b) { // one to warm up
+            for (int turn = 0; turn < 2; ++turn) {
+                int which = (turn + b) & 1;
+                bench->call.comm = comms[which];
+                sample[which][b < 0 ? 0 : b] = time_block(bench, operation, FANLIGHT, GUARD_CALLS, false) / GUARD_CALLS;
+            }
+            difference[b < 0 ? 0 : b] = sample[0][b < 0 ? 0 : b] - sample[1][b < 0 ? 0 : b];
+        }
+        bench->call.comm = comms[0];
+        if (bench->shared.rank != 0)
+            continue;
+        fprintf(bench->out, "{\"type\":\"guard\",\"operation\":\"%s\",\"algorithm\":\"%s\",\"guarded\":", names[n], chosen);
+        statistics_write(bench->out, statistics_of(sample[0], GUARD_BLOCKS));
+        fprintf(bench->out, ",\"forced\":");
+        statistics_write(bench->out, statistics_of(sample[1], GUARD_BLOCKS));
+        fprintf(bench->out, ",\"nanoseconds\":%.2f}\n", 1e9 * statistics_of(difference, GUARD_BLOCKS).median);
+        fflush(bench->out);
+    }
+    MPI_Comm_free(&comms[1]);
+    return true;
+}
+
 // ---------------------------------------------------------------------------------------------
 
 static int finish(Bench *bench, int status)
@@ -534,6 +595,8 @@ int main(int argc, char **argv)
         measure_limits(&bench.shared, bench.out);
     if (o->passthrough)
         measure_passthrough(&bench);
+    if (o->guard)
+        bench.failed = !measure_guard(&bench);
     if (o->exchange)
         bench.failed = !measure_exchange(&bench.shared, o->blocks, o->block, bench.out);
     if (o->results)

@@ -27,8 +27,9 @@ SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
 QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
+UNTIL_DECIDED = 320  # calls of one class: docs/guard.md
 # What is measured alone, and with what else.
-_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": ("--hosts",), "--passthrough": (),
+_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": ("--hosts",), "--passthrough": (), "--guard": ("--operation", "--sizes"),
             "--persistent": ("--sizes", "--native-only", "--self-check"), "--progress": ("--native-only", "--self-check"),
             "--overlap": ("--sizes", "--hosts", "--native-only", "--self-check")}
 
@@ -61,6 +62,8 @@ def bench(
                                    "(as fanlight simulate --paper)."),
     limits: bool = typer.Option(False, "--limits", help="Only the physical limits."),
     passthrough: bool = typer.Option(False, "--passthrough", help="Only the cost of the preload for a call that it passes on."),
+    guard: bool = typer.Option(False, "--guard", help="With the guard (FANLIGHT_GUARD=on), under the rules of FANLIGHT_RULES: what it costs on a "
+                               "call once it has decided, then each operation after that."),
     persistent: bool = typer.Option(False, "--persistent", help="Only a persistent allreduce against the blocking one; "
                                     "default: of 8 bytes."),
     progress: bool = typer.Option(False, "--progress", help="Only how quickly the MPI library's one-sided operations and long "
@@ -93,7 +96,7 @@ def bench(
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
     _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
-    given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--persistent": persistent,
+    given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--guard": guard, "--persistent": persistent,
              "--progress": progress, "--overlap": overlap, "--hosts": hosts, "--operation": operation, "--sizes": sizes,
              "--plot": plot, "--mode": mode != "loop", "--buffers": buffers != "malloc", "--native-only": native_only, "--self-check": self_check}
     for name in (name for name in _GO_WITH if given[name]):
@@ -138,6 +141,11 @@ def bench(
                 record.setdefault(kind, []).extend(lines)
     elif progress:
         record |= _measure(plan, ["5" if quick else "21"], "progress", plan.numbers)
+    elif guard:
+        os.environ["FANLIGHT_GUARD"] = "on"
+        record |= _measure(plan, ["--guard"], "the guard's cost", plan.numbers)
+        cost, plan.warm = record.get("guard", []), UNTIL_DECIDED
+        record |= _measure_all(plan) | {"guard": cost}
     else:
         record |= _measure_all(plan)
     _note_versions(record)
@@ -167,6 +175,7 @@ class Plan:
         self.cores, self.preload, self.native_only = cores, preload, native_only
         self.bind, self.launcher_arguments = bind, launcher_arguments
         self.hosts, self.buffers, self.shared_heap = hosts, buffers, buffers == "heap"
+        self.warm = 0  # calls of Fanlight's before each figure
         self.with_limits = not hosts  # which are those of shared memory
         self.problems: list[str] = []
 
@@ -208,6 +217,8 @@ class Plan:
             words.append(f"--blocks={5 if contender.slow else 11}")
         if contender.slow:  # every second here is spent spinning
             words.append(f"--seconds={0.1 * self.figures(operation, contender)}")
+        if self.warm:
+            words.append(f"--warm={self.warm}")
         if self.native_only:
             words.append("--native-only")
         if self.bind:
@@ -242,7 +253,7 @@ def _progress() -> Progress:
 
 # Which list of the record a line of the program belongs to.
 _KINDS = {"run": "runs", "limit": "limits", "result": "results", "left_out": "left_out", "passthrough": "passthrough", "persistent": "persistent",
-          "progress": "progress", "overlap": "overlap"}
+          "progress": "progress", "overlap": "overlap", "guard": "guard"}
 
 
 def _record(record: dict, contender, ranks: int, outcome):
@@ -322,6 +333,8 @@ def _show(record: dict, plan: Plan, labels: dict[str, str]):
                   + ", ".join(f"{m['name']} {m['version']}" for m in where["mpis"].values()), highlight=False)
     if record.get("passthrough"):
         bench_table.print_passthrough(console, record["passthrough"], labels)
+    if record.get("guard"):
+        bench_table.print_guard(console, record["guard"], labels)
     if record.get("persistent"):
         bench_table.print_persistent(console, record["persistent"], plan.preload, labels)
     if record.get("progress"):

@@ -242,3 +242,12 @@ def print_passthrough(console: Console, passed: list[dict], labels: dict[str, st
         t.add_row(labels[line["mpi"]], line["operation"], f"{1e3 * line['native']['median']:.1f}",
                   f"{1e3 * line['fanlight']['median']:.1f}", f"{line['nanoseconds']:+.1f}")
     console.print(t)
+
+
+def print_guard(console: Console, guarded: list[dict], labels: dict[str, str]):
+    t = table("MPI", "ranks", "call of 8 bytes", "by", "with the guard ns", "forced ns", "difference",
+              title="What the guard costs on a call once it has decided", numbers=("ranks", "with the guard ns", "forced ns", "difference"))
+    for line in guarded:
+        t.add_row(labels[line["mpi"]], str(line["ranks"]), line["operation"], line["algorithm"], f"{1e3 * line['guarded']['median']:.1f}",
+                  f"{1e3 * line['forced']['median']:.1f}", f"{line['nanoseconds']:+.1f}")
+    console.print(t)

@@ -9,22 +9,7 @@ from running import ALL, IMPI, MPICH, OPENMPI, ROOT, repeated, run
 
 parametrize = pytest.mark.parametrize
 
-# The worst that there is.
-BAD_RULES = """\
-barrier -> tree degree=1
-bcast -> linear
-reduce -> tree degree=1
-allreduce -> ring
-allreduce -> tree degree=1
-scan -> linear
-reduce_scatter_block -> pairwise
-reduce_scatter_block -> all-read-around
-allgather -> ring
-allgatherv -> ring
-gather -> all-write-root
-alltoall -> pairwise
-alltoallv -> all-write-all
-"""
+BAD_RULES = (ROOT / "bench/slow_rules.txt").read_text()  # the worst that there is
 # As src/select/comparison.h has them; a communicator's very first call is the MPI library's.
 FIRST, BEFORE, ROUND = 1, 32, 32
 CALLS = FIRST + BEFORE + 4 * ROUND + 19

@@ -32,6 +32,18 @@ def test_persistent(fanlight, tmp_path):
     assert record["runs"][0]["preloaded"]
 
 
+def test_guard(fanlight, tmp_path):
+    """What it costs, and the operations under slow rules, where it has left the calls to the MPI library's own."""
+    output = tmp_path / "times.json"
+    said = fanlight("bench", "--guard", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "barrier,bcast", "--sizes", "8",
+                    "--output", output, env={"FANLIGHT_RULES": bench_run._source_tree() / "bench/slow_rules.txt"}).stdout
+    record = json.loads(output.read_text())
+    assert record["problems"] == [] and ("What the guard costs" in said) == bool(record["guard"])
+    # Those that it left to the MPI library are not measured; which these are is a matter of time.
+    assert {(r["operation"], r["algorithm"]) for r in record["guard"]} <= {("barrier", "tree"), ("bcast", "linear"), ("allreduce", "ring")}
+    assert [r["operation"] for r in record["results"]] == ["barrier", "bcast"]
+
+
 def test_persistent_goes_with_no_operation(fanlight):
     assert "--persistent" in fanlight("bench", "--persistent", "--operation", "bcast", code=2).stderr
 
