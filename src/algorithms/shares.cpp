@@ -212,13 +212,14 @@ std::vector<Shares::Move> Shares::moves_of(std::size_t place, std::size_t s, con
     std::size_t own = around.parts.size() - 1;
     while (around.parts[own].begin > place) --own;
     const bool own_takes_part = takes_part(s, around, own, up, reduces);
+    const Segment* part = levels_[s].kinds[around.parts[own].kind].segments.data();
     for (const Segment& g : around.segments) {
+        while (part->offset + part->bytes <= g.offset) ++part;
         if (g.owner == place) {
             for (std::size_t c = 0; c < around.parts.size(); ++c)
                 if (takes_part(s, around, c, up, reduces)) move(c, g, of_part(s, around, c, g.offset));
-        } else if (own_takes_part) {
-            const Segment& part = of_part(s, around, own, g.offset);
-            if (around.parts[own].begin + part.owner == place) move(own, g, part);
+        } else if (own_takes_part && around.parts[own].begin + part->owner == place) {
+            move(own, g, *part);
         }
     }
     return result;

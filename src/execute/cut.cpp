@@ -57,7 +57,8 @@ class AllRanks {
 public:
     // Who needs no more than `enough` bytes, by what a schedule says of all ranks, is not asked; 0: all are.
     AllRanks(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, const SharedSlots& slots, std::size_t enough)
-        : algorithm_(algorithm), problem_(problem), options_(options), slots_(slots), enough_(enough), likely_(problem.rank),
+        : algorithm_(algorithm), problem_(problem), options_(options), slots_(slots), enough_(enough),
+          staged_(Bounds::below(options.single_copy ? options.single_copy_from : SIZE_MAX)), likely_(problem.rank),
           may_say_((algorithm.levels || (!algorithm.alike && !options.reach.nodes)) && enough > 0) {}
 
     // At most, in pieces of so many bytes; of what does not fit only what shows that.
@@ -87,11 +88,11 @@ public:
     int most_offers() const { return offers_; }
 
 private:
-    Needs bound_of(const Bounds& b) const {
-        const std::size_t k = Bounds::below(options_.single_copy ? options_.single_copy_from : SIZE_MAX);
-        const std::size_t staged = std::min(b.written[k], static_cast<std::size_t>(slots_.depth()) * b.at_one_time[k]);
+    Needs bound_of(const Bounds& b, std::size_t at_most = SIZE_MAX) const {
+        const std::size_t staged = std::min(b.written[staged_], at_most);
         return {.staged = staged, .longest = staged, .offers = b.offers};
     }
+    Needs bound_of(const BoundsOfKind& b) const { return bound_of(b.all, static_cast<std::size_t>(slots_.depth()) * b.at_one_time[staged_]); }
     bool is_enough(const Needs& n) const { return n.staged <= enough_ && n.offers <= SharedSlots::offers_per_operation; }
 
     // Some schedules say of all ranks what they need at most; where that is too much they are asked.  Between nodes
@@ -113,7 +114,7 @@ private:
     // Whose kind may need more; the neediest first, which it is likely to be again in shorter pieces.
     std::vector<int> whom_to_ask_by_kinds(const Schedule& made, Needs& most) {
         std::vector<Needs> bounds;
-        for (const Bounds& b : made.kinds) bounds.push_back(bound_of(b));
+        for (const BoundsOfKind& b : made.kinds) bounds.push_back(bound_of(b));
         const auto bound = [&](int rank) -> const Needs& { return bounds[made.kind_of[static_cast<std::size_t>(rank)]]; };
         std::vector<int> asked;
         for (int r = 0; r < problem_.size; ++r) {
@@ -130,6 +131,7 @@ private:
     const BindOptions& options_;
     const SharedSlots& slots_;
     const std::size_t enough_;
+    const std::size_t staged_;  // which of Bounds::written is
     int likely_;  // whose schedule is made first
     const bool may_say_;
     bool were_all_said_ = true;

@@ -11,8 +11,9 @@ constexpr std::size_t line = 64;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
-Bounds bounds_of(const Schedule& s) {
-    Bounds result{.offers = s.offers};
+BoundsOfKind bounds_of(const Schedule& s) {
+    BoundsOfKind result;
+    result.all.offers = s.offers;
     std::vector<std::pair<int, std::size_t>> puts;
     for (const Step& step : s.steps) {
         if (step.kind == StepKind::offer) result.add(step.bytes);
@@ -23,7 +24,9 @@ Bounds bounds_of(const Schedule& s) {
     return result;
 }
 
-bool say_alike(const Bounds& a, const Bounds& b) { return a.offers == b.offers && a.written == b.written && a.at_one_time == b.at_one_time; }
+bool say_alike(const BoundsOfKind& a, const BoundsOfKind& b) {
+    return a.all.offers == b.all.offers && a.all.written == b.all.written && a.at_one_time == b.at_one_time;
+}
 
 }  // namespace
 
@@ -40,7 +43,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
     // Groups of one size and root have the same schedules, unless their vectors or blocks differ.
     std::map<std::vector<std::size_t>, std::size_t> known;
     std::vector<std::size_t> key, first;
-    std::vector<Bounds> told;
+    std::vector<BoundsOfKind> told;
     std::size_t most_scratch = 0;
     Problem own;
     const Group* own_group = nullptr;
@@ -75,7 +78,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
     tell(groups, first, told);
 }
 
-void Composer::tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<Bounds>& told) {
+void Composer::tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
     constexpr std::uint32_t none = UINT32_MAX;
     struct Split {
         std::uint32_t before, now;  // kinds
@@ -220,7 +223,7 @@ Schedule Composer::finish() {
         if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
         if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
     }
-    for (const Bounds& b : kinds_) result_.bounds.raise(b);
+    for (const BoundsOfKind& b : kinds_) result_.bounds.raise(b.all);
     result_.bounds.known = true;
     result_.kind_of = std::move(kind_of_);
     result_.kinds = std::move(kinds_);

@@ -60,17 +60,17 @@ private:
     void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
-    int offers_of(int rank) const { return kinds_[kind_of_[static_cast<std::size_t>(rank)]].offers; }
+    int offers_of(int rank) const { return kinds_[kind_of_[static_cast<std::size_t>(rank)]].all.offers; }
     // Each rank of a group does what `told` says from the place in `first` on: ranks of one kind that differ in it are no
     // longer of one kind.
-    void tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<Bounds>& told);
+    void tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
 
     const Problem& whole_;
     Schedule result_;
     std::size_t reserved_ = 0;
     // What each rank has put and offered so far.
     std::vector<std::uint32_t> kind_of_;
-    std::vector<Bounds> kinds_{Bounds{}};
+    std::vector<BoundsOfKind> kinds_{BoundsOfKind{}};
     std::vector<Step> copied_; // from the input, which nobody changes
 };
 

@@ -82,14 +82,22 @@ struct Bounds {
     // and last in all.
     static constexpr std::size_t shortest = 4096;
     std::array<std::size_t, 8> written{};
-    // The same, but of what it puts to one rank the longest alone: what is there at one time where each pair has one cell.
-    std::array<std::size_t, 8> at_one_time{};
-    // Where in these messages of fewer bytes than this are.
+    // Where in this messages of fewer bytes are.
     static std::size_t below(std::size_t bytes);
-    // A message; `longer_than`: of those before it to the same rank the longest, which is no longer than it is.
-    void add(std::size_t bytes, std::size_t longer_than = 0);
+    void add(std::size_t bytes);  // a message
     Bounds& operator+=(const Bounds&);
     void raise(const Bounds&);  // to the greater of each
+};
+
+// What no rank of a kind exceeds.
+struct BoundsOfKind {
+    Bounds all;
+    // As Bounds::written, but of what a rank puts to one other the longest alone: what is there at one time where each pair
+    // has one cell.
+    std::array<std::size_t, 8> at_one_time{};
+    // A message; `longer_than`: of those before it to the same rank the longest, which is no longer than it is.
+    void add(std::size_t bytes, std::size_t longer_than = 0);
+    BoundsOfKind& operator+=(const BoundsOfKind&);
 };
 
 struct Schedule {
@@ -99,9 +107,9 @@ struct Schedule {
     std::size_t scratch_bytes = 0;          // how much scratch this rank's steps need
     int offers = 0;                         // how many offers this rank makes
     Bounds bounds;
-    // What is composed knows more: each rank's kind, and what no rank of a kind exceeds.
+    // What is composed knows more: each rank's kind.
     std::vector<std::uint32_t> kind_of;
-    std::vector<Bounds> kinds;
+    std::vector<BoundsOfKind> kinds;
 
     std::size_t rounds() const { return round_ends.size(); }
     std::span<const Step> round(std::size_t i) const {
@@ -119,27 +127,37 @@ inline std::size_t Bounds::below(std::size_t bytes) {
     return k;
 }
 
-inline void Bounds::add(std::size_t bytes, std::size_t longer_than) {
+inline void Bounds::add(std::size_t bytes) {
     constexpr std::size_t line = 64;
-    const auto lines = [](std::size_t n) { return (n + line - 1) / line * line; };
+    const std::size_t lines = (bytes + line - 1) / line * line;
     const auto first = static_cast<std::size_t>(std::bit_width(bytes / shortest));
-    for (std::size_t k = std::min(first, written.size() - 1); k < written.size(); ++k) {
-        written[k] += lines(bytes);
-        at_one_time[k] += lines(bytes) - lines(longer_than);
-    }
+    for (std::size_t k = std::min(first, written.size() - 1); k < written.size(); ++k) written[k] += lines;
 }
 
 inline Bounds& Bounds::operator+=(const Bounds& b) {
     offers += b.offers;
     for (std::size_t k = 0; k < written.size(); ++k) written[k] += b.written[k];
-    for (std::size_t k = 0; k < written.size(); ++k) at_one_time[k] += b.at_one_time[k];
     return *this;
 }
 
 inline void Bounds::raise(const Bounds& b) {
     offers = std::max(offers, b.offers);
     for (std::size_t k = 0; k < written.size(); ++k) written[k] = std::max(written[k], b.written[k]);
-    for (std::size_t k = 0; k < written.size(); ++k) at_one_time[k] = std::max(at_one_time[k], b.at_one_time[k]);
+}
+
+inline void BoundsOfKind::add(std::size_t bytes, std::size_t longer_than) {
+    Bounds message, before;
+    message.add(bytes);
+    before.add(longer_than);
+    all += message;
+    for (std::size_t k = 0; k < at_one_time.size(); ++k)
+        if (message.written[k] > 0) at_one_time[k] += message.written[k] - before.written[k];
+}
+
+inline BoundsOfKind& BoundsOfKind::operator+=(const BoundsOfKind& b) {
+    all += b.all;
+    for (std::size_t k = 0; k < at_one_time.size(); ++k) at_one_time[k] += b.at_one_time[k];
+    return *this;
 }
 
 }  // namespace fanlight

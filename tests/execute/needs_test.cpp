@@ -120,9 +120,9 @@ TEST(Needs, BoundsHoldForAllRanks) {
                                 ++alike;
                             }
                             if (!s.kinds.empty()) {
-                                const Bounds& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
-                                ASSERT_TRUE(kind.offers == own.offers && kind.written == own.written) << text(a, p) << ", rank " << p.rank;
-                                const std::size_t at_most = std::min(kind.written.back(), kind.at_one_time.back() * static_cast<std::size_t>(slots.depth()));
+                                const BoundsOfKind& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
+                                ASSERT_TRUE(kind.all.offers == own.offers && kind.all.written == own.written) << text(a, p) << ", rank " << p.rank;
+                                const std::size_t at_most = std::min(kind.all.written.back(), kind.at_one_time.back() * static_cast<std::size_t>(slots.depth()));
                                 ASSERT_LE(needs.staged, at_most) << text(a, p) << ", rank " << p.rank;
                                 ++composed;
                             }
@@ -150,9 +150,9 @@ TEST(Needs, APairsPutsAreThereOneAtATime) {
     ASSERT_EQ(slots.depth(), 1);
     for (p.rank = 0; p.rank < p.size; ++p.rank) {
         const Schedule s = a.schedule(p);
-        const Bounds& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
+        const BoundsOfKind& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
         EXPECT_EQ(kind.at_one_time.back(), needs_of(s, p.rank, slots, {}).staged);
-        EXPECT_GT(kind.written.back(), kind.at_one_time.back());
+        EXPECT_GT(kind.all.written.back(), kind.at_one_time.back());
     }
 }
 
