@@ -11,10 +11,11 @@ constexpr std::size_t line = 64;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
-BoundsOfKind bounds_of(const Schedule& s) {
+// `puts`: memory to sort them in, by their peers.
+BoundsOfKind bounds_of(const Schedule& s, std::vector<std::pair<int, std::size_t>>& puts) {
     BoundsOfKind result;
     result.all.offers = s.offers;
-    std::vector<std::pair<int, std::size_t>> puts;
+    puts.clear();
     for (const Step& step : s.steps) {
         if (step.kind == StepKind::offer) result.add(step.bytes);
         if (step.kind == StepKind::put && step.bytes > 0) puts.emplace_back(step.peer, step.bytes);
@@ -44,6 +45,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
     std::map<std::vector<std::size_t>, std::size_t> known;
     std::vector<std::size_t> key, first;
     std::vector<BoundsOfKind> told;
+    std::vector<std::pair<int, std::size_t>> puts;
     std::size_t most_scratch = 0;
     Problem own;
     const Group* own_group = nullptr;
@@ -59,7 +61,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         if (is_new)
             for (p.rank = 0; p.rank < p.size; ++p.rank) {
                 Schedule s = algorithm(p);
-                told.push_back(bounds_of(s));
+                told.push_back(bounds_of(s, puts));
                 most_scratch = std::max(most_scratch, s.scratch_bytes);
                 Builder::recycle(std::move(s));
             }
