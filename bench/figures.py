@@ -103,7 +103,7 @@ def number(x: float) -> str:
 def table() -> str:
     lines = ["| | " + " | ".join(MPIS.values()) + " |", "|---" * (len(MPIS) + 1) + "|"]
     lines += [f"| {name} | " + " | ".join(number(of[mpi]) if mpi in of else "" for mpi in MPIS) + " |" for name, of in rows()]
-    lines += ["", "| the best of the three, geometric mean over all operations | up to 1 KiB | from 64 KiB on |", "|---|---|---|"]
+    lines += ["", "| against the fastest of the three for each call: geometric mean over all operations | up to 1 KiB | from 64 KiB on |", "|---|---|---|"]
     lines += [f"| {name} | {number(best(file, ranks, 0, KIB))} | {number(best(file, ranks, 64 * KIB, math.inf))} |"
               for name, file, ranks in BEST]
     return "\n".join(lines) + "\n"

@@ -2,71 +2,49 @@
 
 #include <string.h>
 
-// Each operation is called in the same words, once as PMPI_Xxx and once as MPI_Xxx.
-#define BARRIER(mpi) mpi##Barrier(c->comm)
-#define BCAST(mpi) mpi##Bcast(c->receive, c->count, c->type, c->root, c->comm)
-#define REDUCE(mpi) \
-    mpi##Reduce(c->send, c->receive, c->count, c->type, MPI_SUM, c->root, c->comm)
-#define ALLREDUCE(mpi) mpi##Allreduce(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
-#define ALLGATHER(mpi) \
-    mpi##Allgather(c->send, c->count, c->type, c->receive, c->count, c->type, c->comm)
-#define ALLGATHERV(mpi)                                                                           \
-    mpi##Allgatherv(c->send, c->count, c->type, c->receive, c->counts, c->displacements, c->type, \
-                    c->comm)
-#define GATHER(mpi) \
-    mpi##Gather(c->send, c->count, c->type, c->receive, c->count, c->type, c->root, c->comm)
-#define GATHERV(mpi)                                                                           \
-    mpi##Gatherv(c->send, c->count, c->type, c->receive, c->counts, c->displacements, c->type, \
-                 c->root, c->comm)
-#define SCATTER(mpi) \
-    mpi##Scatter(c->send, c->count, c->type, c->receive, c->count, c->type, c->root, c->comm)
-#define SCATTERV(mpi)                                                                           \
-    mpi##Scatterv(c->send, c->counts, c->displacements, c->type, c->receive, c->count, c->type, \
-                  c->root, c->comm)
-#define ALLTOALL(mpi) \
-    mpi##Alltoall(c->send, c->count, c->type, c->receive, c->count, c->type, c->comm)
-#define REDUCE_SCATTER_BLOCK(mpi) \
-    mpi##Reduce_scatter_block(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
-#define ALLTOALLV(mpi)                                                                           \
-    mpi##Alltoallv(c->send, c->counts, c->displacements, c->type, c->receive, c->counts,         \
-                   c->displacements, c->type, c->comm)
-#define REDUCE_SCATTER(mpi) \
-    mpi##Reduce_scatter(c->send, c->receive, c->counts, c->type, MPI_SUM, c->comm)
-#define SCAN(mpi) mpi##Scan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
-#define EXSCAN(mpi) mpi##Exscan(c->send, c->receive, c->count, c->type, MPI_SUM, c->comm)
+// Each operation is called with the same arguments by either side, and as a non-blocking one that is waited for.
+#define OPERATION(name, Name, ...)                                                                             \
+    static int name##_native(const Call *c) { return PMPI_##Name(__VA_ARGS__); }                               \
+    static int name##_fanlight(const Call *c) { return MPI_##Name(__VA_ARGS__); }                              \
+    static int i##name##_native(const Call *c)                                                                 \
+    {                                                                                                          \
+        MPI_Request request;                                                                                   \
+        int error = PMPI_I##name(__VA_ARGS__, &request);                                                       \
+        return error != MPI_SUCCESS ? error : PMPI_Wait(&request, MPI_STATUS_IGNORE);                          \
+    }                                                                                                          \
+    static int i##name##_fanlight(const Call *c)                                                               \
+    {                                                                                                          \
+        MPI_Request request;                                                                                   \
+        int error = MPI_I##name(__VA_ARGS__, &request);                                                        \
+        return error != MPI_SUCCESS ? error : MPI_Wait(&request, MPI_STATUS_IGNORE);                           \
+    }
 
-#define NEIGHBOR_ALLGATHER(mpi) \
-    mpi##Neighbor_allgather(c->send, c->count, c->type, c->receive, c->count, c->type, c->ring)
-#define NEIGHBOR_ALLTOALL(mpi) \
-    mpi##Neighbor_alltoall(c->send, c->count, c->type, c->receive, c->count, c->type, c->ring)
+#define OWN c->count, c->type
+#define BLOCKS c->counts, c->displacements, c->type
 
-#define BOTH_SIDES(name, CALL)                                  \
-    static int name##_native(const Call *c) { return CALL(PMPI_); } \
-    static int name##_fanlight(const Call *c) { return CALL(MPI_); }
+OPERATION(barrier, Barrier, c->comm)
+OPERATION(bcast, Bcast, c->receive, OWN, c->root, c->comm)
+OPERATION(reduce, Reduce, c->send, c->receive, OWN, MPI_SUM, c->root, c->comm)
+OPERATION(allreduce, Allreduce, c->send, c->receive, OWN, MPI_SUM, c->comm)
+OPERATION(allgather, Allgather, c->send, OWN, c->receive, OWN, c->comm)
+OPERATION(allgatherv, Allgatherv, c->send, OWN, c->receive, BLOCKS, c->comm)
+OPERATION(gather, Gather, c->send, OWN, c->receive, OWN, c->root, c->comm)
+OPERATION(gatherv, Gatherv, c->send, OWN, c->receive, BLOCKS, c->root, c->comm)
+OPERATION(scatter, Scatter, c->send, OWN, c->receive, OWN, c->root, c->comm)
+OPERATION(scatterv, Scatterv, c->send, BLOCKS, c->receive, OWN, c->root, c->comm)
+OPERATION(alltoall, Alltoall, c->send, OWN, c->receive, OWN, c->comm)
+OPERATION(alltoallv, Alltoallv, c->send, BLOCKS, c->receive, BLOCKS, c->comm)
+OPERATION(reduce_scatter_block, Reduce_scatter_block, c->send, c->receive, OWN, MPI_SUM, c->comm)
+OPERATION(reduce_scatter, Reduce_scatter, c->send, c->receive, c->counts, c->type, MPI_SUM, c->comm)
+OPERATION(scan, Scan, c->send, c->receive, OWN, MPI_SUM, c->comm)
+OPERATION(exscan, Exscan, c->send, c->receive, OWN, MPI_SUM, c->comm)
+OPERATION(neighbor_allgather, Neighbor_allgather, c->send, OWN, c->receive, OWN, c->ring)
+OPERATION(neighbor_alltoall, Neighbor_alltoall, c->send, OWN, c->receive, OWN, c->ring)
 
-BOTH_SIDES(barrier, BARRIER)
-BOTH_SIDES(bcast, BCAST)
-BOTH_SIDES(reduce, REDUCE)
-BOTH_SIDES(allreduce, ALLREDUCE)
-BOTH_SIDES(allgather, ALLGATHER)
-BOTH_SIDES(allgatherv, ALLGATHERV)
-BOTH_SIDES(gather, GATHER)
-BOTH_SIDES(gatherv, GATHERV)
-BOTH_SIDES(scatter, SCATTER)
-BOTH_SIDES(scatterv, SCATTERV)
-BOTH_SIDES(alltoall, ALLTOALL)
-BOTH_SIDES(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
-BOTH_SIDES(alltoallv, ALLTOALLV)
-BOTH_SIDES(reduce_scatter, REDUCE_SCATTER)
-BOTH_SIDES(scan, SCAN)
-BOTH_SIDES(exscan, EXSCAN)
-BOTH_SIDES(neighbor_allgather, NEIGHBOR_ALLGATHER)
-BOTH_SIDES(neighbor_alltoall, NEIGHBOR_ALLTOALL)
-
-#define CALLS(name) #name, {name##_native, name##_fanlight}
+#define CALLS(name) #name, #name, {name##_native, name##_fanlight}, {"i" #name, {i##name##_native, i##name##_fanlight}}
 
 const Operation operations[] = {
-    // name, calls               by_default size   reduces rooted synchronises send receive
+    // names, calls              by_default size   reduces rooted synchronises send receive
     {CALLS(barrier),              true,  false, false, false, true,  NOTHING, NOTHING},
     {CALLS(bcast),                true,  true,  false, true,  false, NOTHING, ONE},
     {CALLS(reduce),               true,  true,  true,  true,  false, ONE,     ONE},
@@ -90,9 +68,17 @@ const int operation_count = (int)(sizeof operations / sizeof operations[0]);
 
 const Operation *operation_named(const char *name)
 {
-    for (int i = 0; i < operation_count; ++i)
+    static Operation non_blocking[sizeof operations / sizeof operations[0]];
+    for (int i = 0; i < operation_count; ++i) {
         if (strcmp(operations[i].name, name) == 0)
             return &operations[i];
+        if (strcmp(operations[i].waited_for.name, name) != 0)
+            continue;
+        non_blocking[i] = operations[i];
+        non_blocking[i].name = operations[i].waited_for.name;
+        memcpy(non_blocking[i].call, operations[i].waited_for.call, sizeof non_blocking[i].call);
+        return &non_blocking[i];
+    }
     return NULL;
 }
 
@@ -258,7 +244,7 @@ static const struct {
 static Expect *expectation_of(const Operation *operation)
 {
     for (size_t i = 0; i < sizeof expectations / sizeof expectations[0]; ++i)
-        if (strcmp(expectations[i].name, operation->name) == 0)
+        if (strcmp(expectations[i].name, operation->collective) == 0)
             return expectations[i].expect;
     return NULL;
 }

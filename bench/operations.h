@@ -21,8 +21,12 @@ typedef struct Call {
 } Call;
 
 typedef struct Operation {
-    const char *name;
+    const char *name, *collective;    // iallreduce is allreduce's
     int (*call[SIDES])(const Call *); // PMPI_Xxx, MPI_Xxx
+    struct {
+        const char *name;
+        int (*call[SIDES])(const Call *);
+    } waited_for; // the non-blocking one, and MPI_Wait
     bool by_default;
     bool has_size;
     bool reduces;
@@ -37,6 +41,7 @@ typedef struct Operation {
 extern const Operation operations[];
 extern const int operation_count;
 
+// Also the non-blocking ones, which are not in the table by themselves: iallreduce.
 const Operation *operation_named(const char *name);
 bool on_ring(const Operation *operation);
 

@@ -314,7 +314,7 @@ NB_MODULE(_core, m) {
 
     m.def("choose", [](std::string_view operation, std::size_t bytes, int ranks, int nodes, bool oversubscribed,
                        bool single_copy, bool commutative, std::string_view mpi, std::string_view forced,
-                       const std::string& rules, const std::string& tuned) {
+                       const std::string& rules, const std::string& tuned, bool blocking) {
         Problem p;
         p.operation = operation_from(operation);
         p.commutative = commutative;
@@ -322,7 +322,7 @@ NB_MODULE(_core, m) {
         const Domains map = topology.level(0);
         const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
                           .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
-                          .oversubscribed = oversubscribed, .single_copy = single_copy,
+                          .oversubscribed = oversubscribed, .single_copy = single_copy, .blocking = blocking,
                           .commutative = commutative, .topology = topology, .mpi = mpi};
         const Selector selector(forced, rules, "", {tuned, tuned.empty() ? "" : text_in(tuned)});
         const Choice c = selector.choose(s);
@@ -335,7 +335,7 @@ NB_MODULE(_core, m) {
         d["passed_over"] = c.passed_over;
         return d;
     }, "operation"_a, "bytes"_a, "ranks"_a, "nodes"_a = 1, "oversubscribed"_a = false, "single_copy"_a = true,
-       "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "", "tuned"_a = "",
+       "commutative"_a = true, "mpi"_a = "", "forced"_a = "", "rules"_a = "", "tuned"_a = "", "blocking"_a = true,
        "Which algorithm is chosen, and by which rule");
     m.def("check_selection", [](std::string_view forced, const std::string& rules) { Selector(forced, rules); },
           "forced"_a, "rules"_a = "", "ValueError if FANLIGHT_ALGORITHM or a file of rules is wrong");

@@ -86,12 +86,12 @@ def main():
     summary = {ranks: medians(runs[ranks]) for ranks in args.ranks}
     for ranks, found in summary.items():
         for e in EXCHANGES:
-            # One rank has no neighbour, and nothing to compare.
+            # One rank has no neighbor, and nothing to compare.
             faster = f"{found[OVER[e]]['fill'] / found[e]['fill']:.2f} ({OVER[e]})" if e in OVER and ranks > 1 else ""
             t.add_row(str(ranks) if e == EXCHANGES[0] else "", e, *(f"{found[e][part]:.1f}" for part in PARTS), faster,
                       end_section=e == EXCHANGES[-1])
     console.print(t)
-    console.print("A fill is the exchange with its synchronisation; it is compared with that of the exchange in brackets.")
+    console.print("A fill is the exchange with its synchronization; the last column compares it with that of the exchange in parentheses.")
     if max(args.ranks) > machine_cores():
         console.print(f"More ranks than the {machine_cores()} cores here share them: then it is their turns that are timed.")
     lines = lines_changed("exchange_rma.c", "exchange_dart.c")

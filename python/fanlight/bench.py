@@ -44,7 +44,7 @@ def bench(
                                         help="Which operations; default: all but " + ", ".join(ON_REQUEST) + "."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
     mode: str = typer.Option("loop", "--mode", help="loop: calls back to back; sync: a barrier after each call "
-                                                    "of an operation that does not synchronise; both."),
+                                                    "of an operation that does not synchronize; both."),
     quick: bool = typer.Option(False, "--quick", help=f"Fewer blocks, and the sizes {QUICK_SIZES}."),
     settings: str = typer.Option("auto", "--settings", help="shipped: each MPI as it ships; oversubscribed: each with "
                                  "its own setting for more ranks than cores, and MPICH as it ships besides; auto: the "

@@ -7,7 +7,7 @@ It is a lower bound on purpose, not a model of any algorithm:
 * every rank has to write its own output once, at the rate of memcpy from and to its own caches
   while both cores are at it; ranks that share a core do so one after the other.
 
-An operation that does not synchronise runs ahead in a loop: for less than a few KiB nothing
+An operation that does not synchronize runs ahead in a loop: for less than a few KiB nothing
 physical bounds the rate of its calls, and no limit is given.
 """
 

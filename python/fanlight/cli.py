@@ -322,6 +322,7 @@ def explain(
     nodes: int = typer.Option(1, "--nodes", min=1, help="How many nodes the ranks are on."),
     single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
+    blocking: bool = typer.Option(True, "--blocking/--non-blocking", help="Of non-blocking and persistent calls."),
     machine: str = typer.Option("", "--machine", help="Add the model's estimate for this machine; default: for the machine here, if "
                                                       "`fanlight bench --limits` has measured it."),
 ):
@@ -337,7 +338,7 @@ def explain(
     measured = next(iter(tune_rules.files_here(core(), mpi)), None)
     try:
         c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,
-                          commutative=commutative, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
+                          commutative=commutative, blocking=blocking, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
                           rules=os.environ.get("FANLIGHT_RULES", ""))
     except ValueError as e:
         raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM, FANLIGHT_RULES and FANLIGHT_TUNED.") from e

@@ -249,7 +249,7 @@ class GlobalArray:
     # --- collectives ----------------------------------------------------------------------
 
     def exchange(self, periodic: bool = False) -> None:
-        """Collective: the halos get the neighbours' rows, those below from unit - 1, those above from unit + 1.
+        """Collective: the halos get the neighbors' rows, those below from unit - 1, those above from unit + 1.
 
         What lies beyond the first and the last unit stays as it is, unless periodic.  A unit that calls it has done with
         its halos.  ValueError without a halo, or where a unit has fewer rows than the halo.
@@ -322,7 +322,7 @@ class GlobalArray:
 
 def global_array(comm: MPI.Comm, shape: Union[int, Tuple[int, ...]], dtype: DTypeLike = float, halo: int = 0) -> GlobalArray:
     """Collective: a distributed array of zeros, blocks of the first axis's rows by unit, each with `halo` rows more on
-    either side for its neighbours' (slabs of a 3-D field, for instance).
+    either side for its neighbors' (slabs of a 3-D field, for instance).
 
     comm: MPI.COMM_WORLD or a duplicate of it.
     ValueError: shapes, dtypes or halos differ between the ranks; Python objects; another communicator.

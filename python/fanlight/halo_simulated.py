@@ -1,4 +1,4 @@
-"""The DART paper's halo exchange by the model of its machine: blocking gets from six neighbours, each direction with a barrier.
+"""The DART paper's halo exchange by the model of its machine: blocking gets from six neighbors, each direction with a barrier.
 
 The text gives the gets (figure 5), 5000 iterations, 64 x 64 x 128 cells on 16 cores and as many on each of more, ranks that fill
 a node before the next, and the times on one node: 0.76 s with DART, 1.85 s with MPI's RMA.  The shape of a core's part is
@@ -32,7 +32,7 @@ def grid(ranks: int) -> tuple[int, int, int]:
 
 
 def get_seconds(machine, nbytes: int, nodes: int) -> float:
-    """One that the origin waits for: in a node a load, a read of the neighbour's memory without the flag before it; between
+    """One that the origin waits for: in a node a load, a read of the neighbor's memory without the flag before it; between
     nodes it asks first, and is answered."""
     problem = _core.Problem("bcast", 2, bytes=nbytes)
     read = lambda inlined: _core.simulate("one-to-all", problem, machine, nodes, inlined=inlined, copied_once=0)["seconds"]  # noqa: E731
@@ -40,7 +40,7 @@ def get_seconds(machine, nbytes: int, nodes: int) -> float:
 
 
 def exchange(machine, ranks: int) -> dict[str, float]:
-    """Seconds of an iteration: the gets of the rank that has the longest in each direction, by where the neighbour is, and the barriers."""
+    """Seconds of an iteration: the gets of the rank that has the longest in each direction, by where the neighbor is, and the barriers."""
     shape = grid(ranks)
     assert math.prod(shape) == ranks
     place = lambda r: (r // (shape[1] * shape[2]), r // shape[2] % shape[1], r % shape[2])  # noqa: E731

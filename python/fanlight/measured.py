@@ -44,7 +44,7 @@ class Run:
                 self.limits.append({**line, "time": {**line["time"], "median": line["time"]["min"]}} if "time" in line else line)
         clock = next((line["time"]["min"] for line in lines if line.get("limit") == "empty_sample"), 0)
         for line in lines:
-            # Operations that synchronise are timed some calls at a time.
+            # Operations that synchronize are timed some calls at a time.
             alone = line["type"] == "cell" and line["operation"] not in SYNCHRONISING
             for name, medians in line["medians"].items() if line["type"] == "cell" else ():
                 self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from . import tune_plan, tune_rules
 from . import tune_statistics as stats
 from .errors import FanlightError
-from .tune_plan import OF_ANY_SIZE, OPERATIONS, SIZES
+from .tune_plan import SIZES
 from .tune_rules import Measured
 from .units import format_bytes, parse_bytes
 
@@ -99,7 +99,7 @@ def _size(text: str) -> int:
 
 
 def _operations(given: list[str]) -> list[str]:
-    known = [*OPERATIONS, *OF_ANY_SIZE]
+    known = list(tune_plan.ALL)
     names = [w.replace("-", "_") for words in given for w in words.split(",") if w]
     for name in names:
         if name not in known:
@@ -292,7 +292,7 @@ class Run:
             plan.write_text(tune_plan.text_of(cells))
             outcome = bench_run.run_once(ready, ranks, _cores(), [f"--seconds={each:.4f}", f"--seed={self.plan['seed'] + launch}", str(plan)], True,
                                          on_line, timeout=120 + 5 * each * len(cells), launcher_arguments=self.plan["launcher_arg"])
-        if said := re.search(r"single copy (yes|no), (\d+) ranks on (\d+) cores", outcome.said):
+        if said := re.search(r"single copy (yes|no)[^,]*, (\d+) ranks on (\d+) cores", outcome.said):
             on_line({"type": "facts", "single_copy": said[1] == "yes", "oversubscribed": int(said[2]) > int(said[3])})
         if not outcome.problem:
             return []

@@ -39,12 +39,12 @@ def places(core, measured: Measured) -> dict[int, dict[str, dict[int, Place]]]:
 
 
 def _columns(rows: dict[str, dict[int, Place]]) -> list[int]:
-    return sorted({size for operation, row in rows.items() if operation != "barrier" for size in row}) or [8]
+    return sorted({size for operation, row in rows.items() if not operation.endswith("barrier") for size in row}) or [8]
 
 
 def _at(rows, operation: str, column: int, columns: list[int]) -> Place | None:
     # A barrier has no size: it stands in the first column.
-    if operation == "barrier":
+    if operation.endswith("barrier"):
         return next(iter(rows[operation].values())) if column == columns[0] else None
     return rows[operation].get(column)
 

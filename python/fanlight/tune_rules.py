@@ -51,7 +51,7 @@ class Measured:
 
     def operations(self, ranks: int) -> list[str]:
         there = {o for n, o, _ in self.cells if n == ranks}
-        return [o for o in (*tune_plan.OPERATIONS, *tune_plan.OF_ANY_SIZE) if o in there]
+        return [o for o in tune_plan.ALL if o in there]
 
     def save(self, path: Path):
         rows = [{"ranks": n, "operation": o, "size": s, "date": self.when(n, o), "launches": launches,
@@ -107,9 +107,9 @@ class Range:
 
 
 def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -> str:
-    length = 0 if operation in (*tune_plan.OF_ANY_SIZE, "barrier") else size
-    chosen = core.choose(operation.replace("_", "-"), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
-                         single_copy=run["single_copy"] is not False, mpi=mpi)
+    length = size if tune_plan.has_sizes(operation) else 0
+    chosen = core.choose(tune_plan.collective(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
+                         single_copy=run["single_copy"] is not False, mpi=mpi, blocking=tune_plan.is_blocking(operation))
     given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum") and v]
     return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
 
@@ -124,7 +124,7 @@ def decide(core, measured: Measured) -> list[Range]:
         for operation in measured.operations(ranks):
             sizes = measured.sizes(ranks, operation)
             cells = [stats.ratios(measured.cells[ranks, operation, size]) for size in sizes]
-            if operation in tune_plan.OF_ANY_SIZE:
+            if not tune_plan.has_sizes(operation):
                 rule = built_in_choice(core, measured, ranks, operation, sizes[0])
                 out.append(Range(ranks, operation, sizes[0], sizes[-1], stats.choose_for_any_size(cells, rule), tuple(sizes)))
                 continue
@@ -155,13 +155,15 @@ def _exact(n: int) -> str:
 
 
 def line(core, measured: Measured, r: Range) -> str:
-    run, name = measured.runs[r.ranks], r.operation.replace("_", "-")
+    run, name = measured.runs[r.ranks], tune_plan.collective(r.operation)
     conditions = [f"ranks={r.ranks}", f"nodes={run['nodes']}", f"oversubscribed={'yes' if run['oversubscribed'] else 'no'}"]
-    if r.operation not in (*tune_plan.OF_ANY_SIZE, "barrier"):
+    if tune_plan.has_sizes(r.operation):
         conditions.insert(0, f"bytes={_exact(r.first)}..{_exact(r.last)}")
     # Not for reductions: what is found to be faster at the start must not decide a sum's last bits.
     if not core.is_reduction(name) and run["single_copy"] is not None:
         conditions.append(f"single_copy={'yes' if run['single_copy'] else 'no'}")
+    if not tune_plan.is_blocking(r.operation):
+        conditions.append("blocking=no")
     said = []
     for size in r.sizes:
         best = shown(measured, r, size)
@@ -172,7 +174,7 @@ def line(core, measured: Measured, r: Range) -> str:
         else:
             said.append(f"{_exact(size)}: {best.text()}")
     if r.choice == stats.UNDECIDED:
-        return f"# {name}, {r.ranks} ranks: faster for some sizes, slower for others; the built-in rules decide | " + " | ".join(said)
+        return f"# {r.operation}, {r.ranks} ranks: faster for some sizes, slower for others; the built-in rules decide | " + " | ".join(said)
     # In a rule's line parameters follow the name.
     choice = r.choice.replace("(", " ").replace(")", "").replace(",", " ")
     return f"{name:<21} {' '.join(conditions)} -> {choice}  # {measured.when(r.ranks, r.operation)[:10]} | " + " | ".join(said)
@@ -190,7 +192,9 @@ def text(core, measured: Measured, ranges: list[Range]) -> str:
         for algorithm, why in sorted(whys.items()):
             if why.startswith("wrong"):
                 head.append(f"excluded: {operation} {_exact(size)} on {ranks} ranks: {algorithm}: {why}")
-    return "".join(f"# {h}\n" for h in head) + "\n" + "".join(line(core, measured, r) + "\n" for r in ranges)
+    # The blocking ones' rules hold for the others as well, where these were not measured.
+    lines = [line(core, measured, r) + "\n" for r in sorted(ranges, key=lambda r: tune_plan.is_blocking(r.operation))]
+    return "".join(f"# {h}\n" for h in head) + "\n" + "".join(lines)
 
 
 def write(core, measured: Measured, path: Path) -> list[Range]:

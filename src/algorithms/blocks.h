@@ -1,4 +1,4 @@
-// Several neighbouring blocks in as few steps as their layout allows, and a vector's parts.
+// Several adjacent blocks in as few steps as their layout allows, and a vector's parts.
 #pragma once
 
 #include <vector>

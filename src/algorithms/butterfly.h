@@ -1,4 +1,4 @@
-// Among a power of two of ranks each meets another in every step; what a step divides stays divided.
+// Butterflies of a power of two of ranks: in every step each meets another, and what a step divides stays divided.
 #pragma once
 
 #include <bit>

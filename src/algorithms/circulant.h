@@ -75,7 +75,7 @@ public:
 
     int rounds() const { return flow_.rounds(); }
     int skip(int t) const { return flow_.skip(t); }
-    // What a rank receives in this round, in the order of the owners; neighbouring ones together.
+    // What a rank receives in this round, in the order of the owners; neighboring ones together.
     std::vector<Block> come_to(int rank, int t) const;
 
 private:

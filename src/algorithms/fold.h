@@ -1,11 +1,11 @@
-// For algorithms whose partners are at distance 1, 2, 4 ...: any number of ranks as a power of two.
+// Reduces any number of ranks to a power of two, for algorithms whose partners are at distance 1, 2, 4 ...
 #pragma once
 
 #include <bit>
 
 namespace fanlight {
 
-// Where P is no power of two, the first ranks are folded in pairs of neighbours (2i, 2i + 1), so
+// Where P is no power of two, the first ranks are folded in pairs of neighbors (2i, 2i + 1), so
 // that rank order is kept: 2i gives what it has to 2i + 1, which takes part for both and gives
 // the result back.  Those that take part are numbered from 0.
 struct Fold {

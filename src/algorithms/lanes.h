@@ -1,6 +1,6 @@
-// Collectives through the levels of a topology in which every rank takes part at every level, each with its
-// part of the data: first with the ranks of its innermost domain, then with those that have its place in
-// the other domains around, and so on; or the other way round.
+// Collectives through the levels of a topology in which every rank takes part on every level with its part of the data:
+// first with the ranks of its innermost domain, then with those that have its place in the surrounding domains, and so on;
+// or in the reverse order.
 //
 //     2x2     0 1 | 2 3        0 and 1, 2 and 3 share a vector; then 0 and 2 meet with its first half,
 //                              1 and 3 with its second

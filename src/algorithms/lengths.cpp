@@ -72,7 +72,7 @@ const Algorithm* lengths_first(const Algorithm& a) {
 
 namespace {
 
-// To each neighbour those of its lane.
+// To each neighbor those of its lane.
 void lengths_around(const DomainLanes& lanes, std::vector<Edge>& edges) {
     if (!lanes.exist()) return;
     const std::size_t bytes = static_cast<std::size_t>(lanes.domains()) * length;

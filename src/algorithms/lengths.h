@@ -1,8 +1,8 @@
 // Blocks that go through the levels of a topology although no rank knows all lengths (gatherv, scatterv, alltoallv).
 //
-// The lengths travel first, through the same levels: then who stands for others knows theirs, the root knows
-// all, and every other rank its own, which is all that its part of the schedule depends on.  In an alltoallv each rank
-// hears from its domain's others what it passes on.
+// The lengths travel first, through the same levels.  Then a rank that represents others knows theirs, the root knows all,
+// and every other rank knows its own; a rank's part of the schedule depends on nothing else.  In an alltoallv the ranks of a
+// domain tell each other the lengths of what they pass on.
 #pragma once
 
 #include <cstddef>

@@ -3,10 +3,9 @@
 //     allreduce by-levels(root-reads-all, recursive-doubling)    to one rank of each domain, and between these
 //     allreduce by-levels(all-read-all, recursive-doubling)      everybody takes part on every level
 //
-// The last name is for the outermost domains' level, the last but one for all inside that no other is for; where
-// there are fewer levels the inner names vanish.  Inside, a name is one of the operation's own algorithms
-// where everybody can take part (barrier, allreduce, alltoall), else one of those that lead to a domain's
-// representative, or back from it.
+// The last name is for the outermost domains' level, the last but one for all inner levels without a name of their own.
+// With fewer levels the inner names are dropped.  Inside, a name is one of the operation's own algorithms if everybody can
+// take part (barrier, allreduce, alltoall), else one that leads to a domain's representative, or back from it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Collectives through the levels of a topology: up, from the ranks of the innermost domains to one
-// representative of each, from these to one of each domain around them and so on; and down again.
+// Collectives through the levels of a topology: up, from the ranks of the innermost domains to one representative of each,
+// from these to one of each surrounding domain, and so on; and down again.
 //
 //     2x2x2     01 23 45 67  ->  0,2  4,6  ->  0,4       and back
 #pragma once

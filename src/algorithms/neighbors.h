@@ -1,7 +1,7 @@
-// The steps of neighborhoods: along each edge its block is put, or read from what its owner offers.
+// The steps of neighborhoods: along each edge its block is put, or read from its owner's offer.
 //
-// A rank knows its own edges alone, so that whether an edge's block is put or read, and in how many
-// pieces, must follow from what both its ends know: its length, where they are, and the parameters.
+// A rank knows only its own edges.  So whether an edge's block is put or read, and in how many pieces, must follow from
+// what both ends know: its length, where they are, and the parameters.
 #pragma once
 
 #include "schedule/builder.h"

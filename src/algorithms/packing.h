@@ -1,4 +1,4 @@
-// The blocks of all ranks side by side, in another order than the ranks': in that of their places in a topology.
+// The blocks of all ranks side by side, in the order of the ranks' places in a topology.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,7 @@ std::vector<int> others(const Problem&);
 //
 // The own operand is read at `own`, the peers' at `theirs`, in the offer of theirs that `offer`
 // gives the number of.  The first operand is not copied to be combined later: where it can be
-// read from a peer, it is got and the own one combined with it in the next round, which the
+// read from a peer, it is got and this rank's own combined with it in the next round, which the
 // executor runs as one pass over the memory.  Begins in the current round; ends its last.
 struct Operands {
     int end = 0;

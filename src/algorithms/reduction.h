@@ -1,4 +1,5 @@
-// How reductions go on: up a tree, which reduce and allreduce share, and around the ring; and a broadcast down a tree.
+// The reductions that several operations share: up a tree (reduce and allreduce), and around the ring; and a broadcast down
+// a tree.
 #pragma once
 
 #include <functional>

@@ -1,13 +1,13 @@
-// A vector that nested domains share out: inside a domain each byte has one owner, and where domains meet, in the one
-// around them, it goes to one of those that own it inside.
+// A vector that is divided among nested domains: inside a domain each byte has one owner.  Where domains meet, in the
+// surrounding one, it goes to one of its owners in them.
 //
 //     4 ranks, 01 | 23     first each owns all;  then 0 and 2 the first half, 1 and 3 the second;  then each a quarter
 //
-// On the way up the owners combine what they have, so that each rank ends with the sum of its part; on the way down
-// the parts come to all.  Domains need not have one size: of what they share each gets as much as it has ranks, so that
-// in the end every rank owns as much as any other, and no byte moves more often than it must.
+// On the way up the owners combine what they have, so each rank ends with the sum of its part.  On the way down the parts
+// come to all.  Domains may differ in size: each gets shares in proportion to its ranks, so in the end every rank owns
+// as much as any other, and no byte moves more often than it must.
 //
-// The domains are the topology's, divided until at most Parameters::degree meet: what they count are the radices.
+// The domains are the topology's, divided until at most Parameters::degree meet.  The numbers that meet are the radices.
 #pragma once
 
 #include <cstddef>

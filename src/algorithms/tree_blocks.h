@@ -1,4 +1,4 @@
-// Blocks that go up or down a tree, each subtree's side by side.
+// Blocks that go up or down a tree, those of each subtree side by side.
 #pragma once
 
 #include "algorithms/trees.h"

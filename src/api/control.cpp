@@ -1,4 +1,5 @@
-// What MPI has not: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report, fanlight_write_report.
+// Functions that MPI does not have: fanlight_prepare, fanlight_set_algorithm, fanlight_get_algorithm, fanlight_report,
+// fanlight_write_report.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

@@ -1,4 +1,4 @@
-// Which ABI the MPI library of this process has: told by what the library does, whatever its file is called.
+// Which ABI the MPI library of this process has, told by what it does and not by its file name.
 #pragma once
 
 namespace fanlight {

@@ -43,17 +43,17 @@ bool reaches_all(const std::vector<Presence>& all, int rank) {
     return true;
 }
 
-// Measured with the first communicator that this process is served on, and kept: 1 or 0; -1: not
-// yet.
-std::atomic<int> single_copy_pays{-1};
+// From how many bytes on single copy pays, measured with the first communicator that this process is served on, and kept: 0:
+// never; -1: not yet.
+std::atomic<int> single_copy_pays_from{-1};
 
 // Whether single copy is as fast as it should be, for all that this rank knows.
 bool single_copy_is_faster(CopySpeed* speed, const std::vector<Presence>& all, int rank) {
     const int next = (rank + 1) % static_cast<int>(all.size());
     const Presence& p = all[static_cast<std::size_t>(next)];
     if (speed && p.blocks)
-        single_copy_pays = speed->single_copy_is_faster(next, static_cast<pid_t>(p.pid), p.blocks);
-    if (single_copy_pays != 0) return true;
+        single_copy_pays_from = static_cast<int>(speed->copied_once_from(next, static_cast<pid_t>(p.pid), p.blocks));
+    if (single_copy_pays_from != 0) return true;
     verbose([] { return std::string("no single copy: slower here than two copies through shared memory"); }, rank);
     return false;
 }
@@ -74,14 +74,14 @@ Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     const int size = static_cast<int>(all.size());
     // Ranks that are bound to cores of their own do not share these with the rest of the job.
     const bool bound = affinity_cores() < affinity_cores(pids);
-    return {false, bound ? size : ranks_on_node(size), usable_cores(pids)};
+    return {false, 0, bound ? size : ranks_on_node(size), usable_cores(pids)};
 }
 
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason, Reason mine = Reason::none) {
     const std::size_t bytes = Group::segment_bytes(size);
-    Meeting meeting = meet(comm, rank, size, SharedSlots(nullptr, size), config().single_copy == "auto" && single_copy_pays < 0, mine);
+    Meeting meeting = meet(comm, rank, size, SharedSlots(nullptr, size), config().single_copy == "auto" && single_copy_pays_from < 0, mine);
     reason = meeting.reason;
     if (reason != Reason::none) {
         if (reason != Reason::several_nodes)
@@ -94,11 +94,11 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
     const Sharing own = sharing(all, meeting.own);
-    int least[4] = {0, 0, 0, 0};
+    int least[5] = {0, 0, 0, 0, 0};
     const auto agree = [&] {
         const bool reaches = reaches_all(all, rank), copies = reaches && single_copy_is_faster(meeting.speed.get(), all, rank);
-        const int facts[4] = {reaches, copies, -own.ranks, own.cores};
-        mpi().Allreduce(facts, least, 4, MPI_INT, MPI_MIN, comm);
+        const int facts[5] = {reaches, copies, -own.ranks, own.cores, -std::max(single_copy_pays_from.load(), 0)};
+        mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
     };
     bool readable = let_others_read(true);
     agree();
@@ -109,7 +109,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         mpi().Allreduce(&mine_is, &any, 1, MPI_INT, MPI_MAX, comm);
         if (any) agree();
     }
-    agreed = {least[1] != 0, -least[2], least[3]};
+    agreed = {least[1] != 0, static_cast<std::size_t>(-least[4]), -least[2], least[3]};
     if (readable && !agreed.single_copy) let_others_read_no_more();
 
     std::unique_ptr<SharedGroup> group;
@@ -130,7 +130,8 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         return nullptr;
     }
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " + megabytes(bytes) +
-                         " of shared memory, single copy " + (agreed.single_copy ? "yes" : "no") + ", " +
+                         " of shared memory, single copy " + (agreed.single_copy ? "yes" : "no") +
+                         (agreed.single_copy && agreed.single_copy_from ? " from " + std::to_string(agreed.single_copy_from) + " bytes on" : "") + ", " +
                          std::to_string(agreed.ranks) + " ranks on " + std::to_string(agreed.cores) + " cores"; }, rank);
     return group;
 }
@@ -189,7 +190,7 @@ std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int
     mpi().Comm_rank(node, &node_rank);
     mpi().Comm_size(node, &node_size);
 
-    Sharing sharing{true, ranks_on_node(1), usable_cores()};
+    Sharing sharing{true, 0, ranks_on_node(1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
     if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);

@@ -1,4 +1,4 @@
-// The step from a communicator of the MPI library to groups of Fanlight's.
+// Makes Fanlight's groups for a communicator of the MPI library.
 #pragma once
 
 #include <memory>

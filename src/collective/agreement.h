@@ -1,5 +1,5 @@
-// Whether the ranks of a communicator have the same settings: those of which one follows what they do
-// together.  Ranks that decide by different ones would wait for each other for ever.
+// Whether the ranks of a communicator have the same settings, as far as what they do together follows from them.  Ranks
+// that decide by different settings would wait for each other forever.
 #pragma once
 
 #include "collective/mpi_header.h"

@@ -1,8 +1,8 @@
 // fanlight_allgatherv_any: an allgatherv without counts.
 //
-// It is an allgather of records: the length of a rank's block and, where the record has room for it, the
-// block.  A block for which there is none follows in an allgatherv of lengths that all know by then.  How
-// long a record is follows from the lengths of the calls before, which all know alike.
+// It is an allgather of records.  A record has the length of a rank's block and, if it fits, the block.  Blocks that do
+// not fit follow in an allgatherv, whose lengths all ranks know by then.  The length of a record follows from the lengths
+// of earlier calls, which all ranks know alike.
 #include "collective/mpi_header.h"
 
 #include "fanlight/allgatherv_any.h"

@@ -1,4 +1,4 @@
-// Blocks of lengths, places and datatypes of their own: alltoallv, alltoallw, the neighborhoods'.
+// Blocks with lengths, places and datatypes of their own, as alltoallv, alltoallw and neighborhoods have them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace fanlight {
 
-// One side's blocks, by the ranks, or the neighbours, that they go to or come from.
+// One side's blocks, by the ranks, or the neighbors, that they go to or come from.
 using Blocks = std::vector<Elements>;
 
 // The datatypes of one side, and what its displacements count.

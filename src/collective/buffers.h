@@ -1,5 +1,4 @@
-// The program's buffers as the executor wants them: packed bytes, without copying what lies
-// in memory like that anyway.
+// The program's buffers as the executor needs them: contiguous bytes, without a copy if they already are.
 #pragma once
 
 #include <cstring>

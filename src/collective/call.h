@@ -1,12 +1,11 @@
-// One call of a collective operation: from the program's entry to the group, or to the MPI
-// library.
+// One call of a collective operation: from the program's entry to the group, or to the MPI library.
 //
 //   Call call("bcast", comm);
 //   if (const Decision* d = bcast(call, buffer, count, datatype, root)) return call.served(*d);
 //   return call.passed(next(buffer, count, datatype, root, comm), [&] { return bytes; });
 //
-// With a request it is a non-blocking one, which the same functions start, or a persistent one,
-// which they initialise, and prepare again where buffers have to be packed at each start.
+// With a request the call is non-blocking or persistent.  The same functions start a non-blocking one; they initialize a
+// persistent one, and prepare it again at each start if buffers have to be packed.
 #pragma once
 
 #include <exception>

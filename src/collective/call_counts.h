@@ -1,4 +1,4 @@
-// What the threads of this rank have counted: for the report (report.h) and for MPI_T.
+// What the threads of this rank have counted, for the report (report.h) and for MPI_T.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
-// What Fanlight knows of each communicator: how many calls it has seen, and the group that
-// serves it once it is worth one.
+// What Fanlight knows of each communicator: how many calls it has seen, and its group once it is worth one.
 #pragma once
 
 #include <atomic>

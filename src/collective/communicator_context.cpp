@@ -72,13 +72,17 @@ SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks
       world_ranks_(std::move(world_ranks)),
       sharing_(sharing),
       group(segment_.bytes(), rank, static_cast<int>(world_ranks_.size()), sharing.single_copy, waiting_hooks(world_ranks_),
-            sharing.ranks, sharing.cores) {}
+            sharing.ranks, sharing.cores) {
+    group.copy_once_from(sharing.single_copy_from);
+}
 
 SharedGroup::SharedGroup(const SharedGroup& blocking)
     : world_ranks_(blocking.world_ranks_),
       sharing_(blocking.sharing_),
       group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
-            SharedSlots::Capacity::one) {}
+            SharedSlots::Capacity::one) {
+    group.copy_once_from(sharing_.single_copy_from);
+}
 
 void SharedGroup::place(Segment segment, SharedSlots::Extent extent) {
     budget::give_back(segment_.bytes().size());
@@ -214,7 +218,7 @@ const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem
     problem.parameters = d.problem.parameters;
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};
     if (Decision* const there = known(problem)) {
-        // Of a rank without neighbours: what was chosen for blocks of any lengths, which has no plan before.
+        // Of a rank without neighbors: what was chosen for blocks of any lengths, which has no plan before.
         Group& group = group_of(*there);
         if (there->plan.parts.empty()) group.plan(*there->algorithm, there->problem, there->plan, reach(*there), most);
         else if (!group.is_connected(there->plan)) group.connect(there->plan);
@@ -273,6 +277,7 @@ Situation CommunicatorContext::situation(const Problem& problem) const {
     situation.lanes = goes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
+    situation.blocking = !of_requests;
     situation.commutative = problem.commutative;
     situation.topology = topology_;
     situation.mpi = mpi_name();

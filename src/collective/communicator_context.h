@@ -1,4 +1,4 @@
-// A communicator that Fanlight serves: its groups, and what was decided for its calls.
+// A communicator that Fanlight serves: its groups, and the decisions for its calls.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class Guard;
 // How the ranks of a node share it.
 struct Sharing {
     bool single_copy = false;
-    int ranks = 1;  // that share the cores
+    std::size_t single_copy_from = 0;  // as measured; 0: it was not
+    int ranks = 1;                     // that share the cores
     int cores = 0;
 };
 
@@ -52,7 +53,7 @@ public:
     Group group;
 };
 
-// Of this rank alone, which messages or windows connect with all others.
+// A group of this rank alone, which messages or windows connect with all others.
 struct LoneGroup {
     LoneGroup(std::shared_ptr<RemoteTransport>, const Sharing&);
     Segment memory;
@@ -67,7 +68,7 @@ public:
     // `single_copy` hold for all nodes.
     CommunicatorContext(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
             bool single_copy);
-    // For persistent operations, one at a time, of a communicator that `blocking` serves; without memory.
+    // For the persistent operations, one at a time, of a communicator that `blocking` serves; it has no memory yet.
     explicit CommunicatorContext(const CommunicatorContext& blocking);
     ~CommunicatorContext();
 
@@ -77,7 +78,7 @@ public:
     Choice choice(const Problem&) const;
     // A problem to be filled in, in memory that is used again and again.
     Problem& problem(Operation, int root = 0);
-    // What is the same on all ranks decides.  The decision lives until the next one is made, or as long as it is held.
+    // Only what is the same on all ranks decides.  The decision lives until the next one is made, or as long as it is held.
     const Decision& decide(const Problem&);
     // Where lengths are unknown: nothing may depend on them.
     const Decision& decide(Operation, int root);
@@ -86,7 +87,7 @@ public:
     // Of a persistent operation: the plan of what was decided, whose memory it is to be given.
     Plan& plan_of(const Decision& d) { return calls_.find(d.problem, selector_.get())->plan; }
 
-    // The ranks' numbers combined one by one, by all ranks together; another decision may go for it.
+    // Combines the ranks' numbers one by one.  Collective; it may end the life of another decision.
     void combine(Arithmetic, const std::int64_t* mine, std::int64_t* all, std::size_t count);
     // What the guard has found for calls of this kind; empty: nothing.
     std::string found(const Problem&) const;
@@ -95,7 +96,7 @@ public:
         if (!d.across) [[likely]] shared_->group.run(d.plan, input, output, combiner);
         else d.across->run(d.plan, input, output, combiner);
     }
-    // In which this rank runs what is started, and what is for one node alone.
+    // The group in which this rank runs non-blocking operations, and those within one node.
     Group& group() { return shared_ ? shared_->group : alone_.at(Transport::message)->group; }
     // The ranks of this node and their memory; null where this rank is alone on it.
     SharedGroup* shared() { return shared_.get(); }

@@ -1,5 +1,4 @@
-// What Fanlight has to know of a datatype: how many bytes an element has when it is packed,
-// and whether it lies in memory like that.
+// What Fanlight must know of a datatype: how many bytes a packed element has, and whether it is contiguous.
 #pragma once
 
 #include <cstddef>

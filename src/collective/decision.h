@@ -1,4 +1,4 @@
-// What happens to calls: a plan, or the reason why the MPI library serves them.
+// The decision for a call: a plan, or the reason why the MPI library serves it.
 #pragma once
 
 #include <cstddef>
@@ -30,18 +30,17 @@ struct Chosen {
     std::size_t bytes = 0;
     std::pair<std::size_t, std::size_t> alike{1, 0};  // allgatherv: the means of the blocks for which the rules choose the same
     Reason reason = Reason::none;
-    guard::Calls* guarded = nullptr;  // of which it is one; null: no guard looks at it
+    guard::Calls* guarded = nullptr;  // the guard's class of this call; null: not guarded
 };
 
-// Where lengths are unknown that of an operation and a root has no plan; each that knows the lengths has one.
-// Whoever has something in flight holds its decision.
+// If lengths are unknown, the decision of an operation and a root has no plan; each one that knows its lengths has.
+// An operation in flight holds its decision.
 struct Decision : Chosen, Planned, std::enable_shared_from_this<Decision> {
     bool is_in_flight() const { return weak_from_this().use_count() > 1; }
 };
 
-// The last call of an operation as the program wrote it, so that the same call again needs no
-// look at datatypes and operators.  Only with named datatypes and operators, whose handles
-// always mean the same.
+// The last call of an operation as the program wrote it: the same call again need not examine datatypes and operators.
+// Only for named datatypes and operators, whose handles always mean the same.
 struct LastCall {
     const Decision* decision = nullptr;
     MPI_Count count = -1, other_count = -1;

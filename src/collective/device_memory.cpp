@@ -70,7 +70,7 @@ bool hosts_memory_is_promised(MPI_Comm comm) {
     return found && is_hosts(kinds);
 }
 
-// CUDA's driver API, as far as it is needed; the numbers are those of its header.
+// The part of CUDA's driver API that is needed; the numbers are those of its header.
 struct Cuda {
     using Pointer = std::uint64_t;
     using Context = void*;

@@ -1,7 +1,7 @@
 // Buffers in the memory of a GPU, which the processor cannot read and write as its own.
 //
-// A communicator whose ranks may give such buffers stays with the MPI library.  With FANLIGHT_GPU=stage they are
-// copied to the host's memory and back by CUDA's driver, so that collectives on them work under any MPI library.
+// A communicator whose ranks may pass such buffers stays with the MPI library.  With FANLIGHT_GPU=stage CUDA's driver
+// copies them to the host's memory and back, so that collectives on them work under any MPI library.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The end of MPI, seen from Fanlight.
+// What Fanlight does at the end of MPI.
 #pragma once
 
 namespace fanlight {

@@ -1,4 +1,4 @@
-// Text from all ranks of MPI_COMM_WORLD to the one that writes a file.
+// Collects text from all ranks of MPI_COMM_WORLD at the rank that writes a file.
 #pragma once
 
 #include <string>

@@ -1,10 +1,9 @@
-// The guard (FANLIGHT_GUARD): while the program runs it compares what the rules chose with the MPI
-// library's own, for each class of blocking calls on each communicator, and lets that serve the class
-// where it is faster (docs/guard.md).
+// The guard (FANLIGHT_GUARD): while the program runs it compares what the rules chose with the MPI library's own, for each
+// class of blocking calls on each communicator, and gives the class to the library if that is faster (docs/guard.md).
 //
-// No rank decides alone: which side serves a call follows from the call's number in its class, and from
-// times that all ranks have combined at the same call.  So a class is made of nothing but what all ranks
-// know alike; lengths that only some know (gatherv, alltoallv, ...) are no part of it.
+// No rank decides alone.  Which side serves a call follows from the call's number in its class, and from times that all
+// ranks have combined at the same call.  So a class consists only of what all ranks know alike; lengths that only some
+// know (gatherv, alltoallv, ...) are no part of it.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +47,7 @@ public:
     };
     // Of the next call.  Those whose result has the same bits whoever serves them are compared among
     // themselves.  The others are never theirs for the program: with is_theirs the MPI library's own is to be
-    // timed beside ours, on other memory.
+    // timed beside Fanlight's, on other memory.
     Turn next(bool same_bits);
     void beside_begins();
     void beside_ends();

@@ -1,4 +1,4 @@
-// What the executor asks of the world while it waits, and what Fanlight says to the user.
+// What the executor needs from outside while it waits, and Fanlight's messages to the user.
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ std::string why_no_shared_heap() {
 }  // namespace
 
 Role find_role() {
-    // What a forked child has of ours is its parent's, whose helper thread it has not: it leaves all to the MPI library.
+    // A forked child has its parent's state of Fanlight, but not the helper thread: it leaves all to the MPI library.
     static const int registered = pthread_atfork(nullptr, nullptr, [] { known_role = Role::none; });
     static_cast<void>(registered);
     Role role = preloaded ? Role::waits_and_collectives : Role::waits;

@@ -1,7 +1,7 @@
-// How this library came into the program.  Preloaded, it stands in for MPI's collectives.  Linked
-// alone, it leaves them to the MPI library and serves fanlight_xxx: other programs of the same
-// job, which share MPI_COMM_WORLD, need not have it.  Preloaded into a program whose MPI library has
-// another ABI, or handles that no ABI has, it says so, and leaves everything to that library.
+// How this library came into the program.  Preloaded, it stands in for MPI's collectives.  Linked alone, it leaves them to
+// the MPI library and serves only fanlight_xxx: other programs of the same job, which share MPI_COMM_WORLD, need not have
+// it.  Preloaded into a program whose MPI library has another ABI, or handles that no ABI has, it prints that and leaves
+// everything to that library.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ inline bool takes_collectives() { return role() == Role::waits_and_collectives; 
 inline bool takes_waits() { return role() >= Role::waits; }
 
 // Whether the program's MPI_Wait is this library's.  Not where the MPI library was linked before
-// it, or a tool above wraps MPI_Wait: a request of ours would then never be complete.
+// it, or a tool above wraps MPI_Wait: a request of Fanlight's would then never be complete.
 bool waits_come_here();
 
 }  // namespace fanlight

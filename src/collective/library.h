@@ -1,5 +1,5 @@
-// The MPI library that the program runs with, found at run time: the preload may be loaded
-// before any MPI is (a program that loads its MPI with dlopen, as NEURON does).
+// The MPI library that the program runs with, found at run time: the preload may be loaded before any MPI (NEURON, for
+// one, loads its MPI with dlopen).
 #pragma once
 
 #include "collective/mpi_header.h"

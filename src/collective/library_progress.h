@@ -1,4 +1,4 @@
-// Lets the MPI library progress, and tells whether it had anything to do.
+// Lets the MPI library progress, and returns whether it had anything to do.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The ranks of a communicator meet in a segment of shared memory: one makes it, the others open it, each reserves its part.
+// How the ranks of a communicator come to share a segment: one makes it, the others open it, and each reserves its part.
 #pragma once
 
 #include <cstdint>

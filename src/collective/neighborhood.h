@@ -1,4 +1,4 @@
-// Who a rank's neighbours are (MPI's process topologies), and which of their blocks belong together.
+// Who a rank's neighbors are (MPI's process topologies), and which of their blocks belong together.
 #pragma once
 
 #include <cstddef>

@@ -24,12 +24,12 @@ struct Sides {
     Side from, to;
 };
 
-// What is not there, since a neighbour is not, MPI does not look at.
+// What is not there, since a neighbor is not, MPI does not look at.
 bool has_any(const std::vector<int>& neighbours) {
     return std::any_of(neighbours.begin(), neighbours.end(), [](int r) { return r != Neighborhood::nobody; });
 }
 
-// Blocks of one length, one behind the other, also where there is no neighbour.
+// Blocks of one length, one behind the other, also where there is no neighbor.
 bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(neighbours.size(), {});

@@ -1,6 +1,6 @@
-// Open MPI's handles are the addresses of its variables.  Here they are looked up when they are first used,
-// as its functions are (library.h): a library that named the variables to the linker would need libmpi.so.40
-// in every process that it is preloaded into, also in those that are no MPI program.
+// Open MPI's handles are the addresses of its variables.  They are looked up when first used, as its functions are
+// (library.h): a library that named the variables to the linker would need libmpi.so.40 in every process that it is
+// preloaded into, even if that is no MPI program.
 #pragma once
 
 #include <algorithm>

@@ -1,8 +1,7 @@
-// The collective operations by MPI's arguments.  Each returns what served the call, or null:
-// then the MPI library must serve it (Call says why).  All ranks come to the same answer, for
-// it depends on nothing but what MPI guarantees to be the same on all of them: total bytes,
-// operator, root, communicator.  Only wrong arguments are an exception: what is wrong goes to
-// the MPI library, whose error handler it is that raises the error.
+// The collective operations by MPI's arguments.  Each returns what served the call, or null if the MPI library must serve
+// it (Call has the reason).  All ranks decide alike, because the decision depends only on what MPI guarantees to be the
+// same on all of them: total bytes, operator, root, communicator.  Wrong arguments are the one exception: such a call goes
+// to the MPI library, whose error handler raises the error.
 #pragma once
 
 #include "collective/call.h"

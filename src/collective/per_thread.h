@@ -1,7 +1,7 @@
 // What each thread keeps from call to call, so that a call allocates nothing.
 //
-// It lies on the heap: a library that is loaded late (dlopen, as by a Python program that has not preloaded it) gets
-// little static storage for threads, and is not loaded where it wants more.
+// It lies on the heap: a library that is loaded late (by dlopen, as by a Python program that has not preloaded it) gets
+// little static thread-local storage, and cannot be loaded if it needs more.
 #pragma once
 
 #include <memory>

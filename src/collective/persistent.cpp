@@ -259,7 +259,7 @@ void Persistent::hand_over() {
 }
 
 void Persistent::complete() {
-    if (mismatched) [[unlikely]] stop(group_.why_mismatched());  // a receive has no error of ours
+    if (mismatched) [[unlikely]] stop(group_.why_mismatched());  // a receive cannot carry Fanlight's error
     if (finish) finish();
     complete_request();
 }

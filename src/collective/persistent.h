@@ -1,4 +1,4 @@
-// Persistent operations: initialised once, started again and again.
+// Persistent operations: initialized once, started again and again.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ inline bool any_persistent() { return persistent.load(std::memory_order_relaxed)
 }  // namespace requests
 
 // A persistent operation: its group serves nothing else, since MPI lets each rank start what it
-// has initialised in an order of its own.
+// has initialized in an order of its own.
 class Persistent : public InFlightOperation {
 public:
     explicit Persistent(std::shared_ptr<CommunicatorContext> s) : InFlightOperation(std::move(s)), group_(context->group()) {}
     ~Persistent() override;
 
-    // At its initialisation: notes the plan and the buffers.  Later: starts it.
+    // At its initialization: notes the plan and the buffers.  Later: starts it.
     void begin(const Decision&, const void* input, void* output, const Combiner*, MPI_Request*) override;
     void complete() override;
     // MPI_Start.
@@ -44,7 +44,7 @@ public:
     // MPI_Request_free; true: it may go.
     bool let_go();
 
-    // Does what the initialising call did once more: where buffers have to be packed.  It has copies of the call's
+    // Does what the initializing call did once more: where buffers have to be packed.  It has copies of the call's
     // arguments, since the program may give back its own; what MPI does not look at may be anything.
     std::function<void(Call&)> again;
     MPI_Datatype copy(MPI_Datatype handle, bool significant) {

@@ -1,4 +1,4 @@
-// A communicator of the same ranks, which the program does not know.
+// A communicator of the same ranks that the program does not see.
 #pragma once
 
 #include "collective/library.h"

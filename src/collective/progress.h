@@ -1,5 +1,5 @@
-// The MPI library's progress while its functions are not called: a rank that waits here may owe
-// its peer the other half of a send, or its part in a one-sided operation.
+// The MPI library's progress while the program is in none of its functions: a rank that waits in Fanlight may owe a peer
+// the other half of a send, or its part in a one-sided operation.
 #pragma once
 
 #include "execute/polled.h"

@@ -1,6 +1,6 @@
-// What lets an operation between nodes go on while its rank is inside of any call of MPI's: a function of ours that the
-// MPI library calls from its own progress.  MPICH has MPIX_Async_start for that, from version 4.3 on, and Open MPI
-// opal_progress_register; others have nothing of the kind.
+// Lets an operation between nodes go on while its rank is inside any MPI call: a function of Fanlight's that the MPI
+// library calls from its own progress.  MPICH has MPIX_Async_start for that, from version 4.3 on, and Open MPI
+// opal_progress_register; other libraries have nothing like it.
 #pragma once
 
 #include "collective/mpi_header.h"

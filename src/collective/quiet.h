@@ -1,5 +1,5 @@
-// A communicator of this rank alone, whose errors are returned and not raised: for questions to
-// the MPI library that may be wrong, for packing, and to let it progress.
+// A communicator of this rank alone, whose errors are returned and not raised: to ask the MPI library what may be an
+// error, to pack, and to let it progress.
 #pragma once
 
 #include "collective/mpi_header.h"

@@ -65,7 +65,7 @@ bool address_missing(const void* memory, const Reduction& r) {
 
 bool has_same_bits(const Reduction& r, int ranks) { return r.exact || (r.exact_of_two && ranks == 2); }
 
-// The MPI library's own on zeros in other memory, for the guard: the program's results have the bits of ours.
+// The MPI library's own, on zeros in other memory, for the guard: the program's results have Fanlight's bits.
 template <class C>
 void time_beside(Call& call, CommunicatorContext& s, const Decision& d, MPI_Count count, MPI_Datatype type, MPI_Op op, int root, const C* counts) {
     constexpr std::size_t longest = std::size_t{4} << 20;

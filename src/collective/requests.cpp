@@ -182,7 +182,7 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
         int flag = 0, &error = errors[static_cast<std::size_t>(i)];
         MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
         const auto tested = [&] { return (error = test(&all[i], &flag, status)) != MPI_SUCCESS || flag; };
-        // Nothing of ours is in flight any more.
+        // Fanlight has nothing in flight any more.
         if (!wait(tested)) error = mpi().Wait(&all[i], status);
         failed |= error != MPI_SUCCESS;
     }

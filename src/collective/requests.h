@@ -1,14 +1,13 @@
 // Non-blocking and persistent operations that Fanlight serves, and the program's requests for them.
 //
-// A request is a generalized one of the MPI library's: a real MPI_Request, which the library's
-// own MPI_Wait and MPI_Test take, alone and among its own in one array.  It is completed by
-// whichever thread of the program calls MPI next, since only such a one may call MPI; the thread
-// that advances operations meanwhile (OperationsInFlight) touches memory alone.
-// A persistent operation's is a persistent receive of the library's, from this rank itself: what
-// completes it is the message.  Where it begins with all that others need of it, it completes in the library:
-// the library is not told that it was started, and its receive stays inactive, which is what a
-// completed one is.  Only when it is given to a function that returns the one or the other request
-// the library learns of it.
+// A non-blocking operation's request is a generalized request of the MPI library: a real MPI_Request, which the library's
+// own MPI_Wait and MPI_Test take, alone or in an array with others.  The next thread of the program that calls MPI
+// completes it, because no other thread may call MPI; the helper thread (OperationsInFlight) only touches memory.
+//
+// A persistent operation's request is a persistent receive from this rank itself, which a message completes.  If its start
+// already provides all that others need, the operation completes in the library: MPI never sees it, and its receive stays
+// inactive, as that of a completed one is.  Only if the program passes it to a function that picks one of several
+// requests, the MPI library learns of it.
 #pragma once
 
 #include <atomic>
@@ -69,7 +68,7 @@ void advance_inside();
 extern std::atomic<int> count;
 inline bool any() { return count.load(std::memory_order_relaxed) != 0; }
 
-// MPI_Start, MPI_Startall: false where none is a persistent operation's of ours.
+// MPI_Start, MPI_Startall: false if none is a persistent operation of Fanlight's.
 bool start(MPI_Request);
 bool start(int count, const MPI_Request[], int& error);
 
@@ -92,15 +91,15 @@ void hand_over(int count, const MPI_Request[]);
 // Advances all and completes what is finished; whether that was anything.
 bool progress();
 
-// By MPI_Test and its like, whose next call may come late: the same, and what the network has for messages of ours is
+// By MPI_Test and its like, whose next call may come late: the same, and what the network has for Fanlight's messages is
 // taken at once.
 void poll();
 
 // Until test(), which asks the MPI library whether the call may return, is true; false when
-// nothing of ours is in flight any more, so that the MPI library may wait by itself.
+// Fanlight has nothing in flight any more, so that the MPI library may wait by itself.
 bool wait(const std::function<bool()>& test);
 
-// MPI_Waitall while something of ours is in flight, by the MPI library's MPI_Test of one after the
+// MPI_Waitall while Fanlight has something in flight, by the MPI library's MPI_Test of one after the
 // other: MPICH 5.0.2's MPI_Testall fails where a persistent collective of its own is among them.
 int wait_all(int count, MPI_Request[], MPI_Status[], int (*test)(MPI_Request*, int*, MPI_Status*));
 

@@ -1,6 +1,5 @@
-// Windows whose memory the MPI library shares among the ranks of a node: those of MPI_Win_allocate_shared, and of
-// MPI_Win_allocate where MPI_Win_shared_query says so.  A rank's own part of one is memory that its peers load from
-// (memory/shared_blocks.h).
+// Windows whose memory the MPI library shares among the ranks of a node: those of MPI_Win_allocate_shared, and those of
+// MPI_Win_allocate if MPI_Win_shared_query says so.  Peers load from a rank's own part (memory/shared_blocks.h).
 #pragma once
 
 #include "collective/mpi_header.h"

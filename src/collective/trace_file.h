@@ -1,10 +1,9 @@
 // The trace of calls (FANLIGHT_TRACE), as ui.perfetto.dev and chrome://tracing read it.
 //
-// A JSON object whose "traceEvents" has one line for each call and each wait of some microseconds and
-// more: "pid" is the rank in MPI_COMM_WORLD, "tid" counts the threads of a rank that called MPI, "ts"
-// and "dur" are microseconds.  A call ("cat": "collective") has the operation's name, in "args" its
-// bytes, and algorithm and transport, or why it was given to the MPI library.  A wait ("cat": "wait")
-// lies inside the call that waits; "for" in its "args" is the rank that was waited for.
+// A JSON object whose "traceEvents" has one line for each call, and for each wait of some microseconds and more: "pid" is
+// the rank in MPI_COMM_WORLD, "tid" counts the threads of a rank that called MPI, "ts" and "dur" are microseconds.  A call
+// ("cat": "collective") has the operation's name, and in "args" its bytes, and algorithm and transport, or why the MPI
+// library served it.  A wait ("cat": "wait") lies inside the call that waits; "for" in its "args" is the rank waited for.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The rules that `fanlight tune` measured on this machine: one rank reads them, all follow.
+// The rules that `fanlight tune` measured on this machine.  One rank reads them, and all use them.
 #pragma once
 
 #include <memory>

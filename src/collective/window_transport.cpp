@@ -1,12 +1,12 @@
 // `rma-fence`, `rma-lock`, `rma-flush`: MPI_Put and MPI_Get on a window.
 //
-// A process's own memory is not in the window, so that payloads are staged: a put goes into the
-// target's window and is copied from there; what is offered is copied into the own window, and
-// got from there.  Consecutive operations use consecutive lanes of it.
+// A process's own memory is not in the window, so payloads are staged: a put goes into the target's window and is copied
+// from there; an offer is copied into its owner's window, and readers get it from there.  Consecutive operations use
+// consecutive slots of the window.
 //
-//   rma-fence  a fence ends each epoch; all ranks know in which one each message is there
-//   rma-lock   lock, put, unlock; then the same with the flag that says that it is there
-//   rma-flush  put, flush, and the flag behind it, in one lock_all epoch from first to last
+//   rma-fence  a fence ends each epoch; all ranks know in which one each message arrives
+//   rma-lock   lock, put, unlock; then the same with the flag that announces it
+//   rma-flush  put, flush, then the flag, in one lock_all epoch from first to last
 #include <cstring>
 #include <vector>
 
@@ -68,7 +68,7 @@ public:
         }
         if (pending_.empty()) return true;
         progress();
-        // Reading the own window is an access as well, which some implementations must be told.
+        // Reading its own window is an access as well, and some implementations must be told.
         if (way_ == Transport::rma_flush) mpi().Win_sync(window_);
         else mpi().Win_lock(MPI_LOCK_SHARED, rank_, 0, window_);
         std::vector<Pending> here;

@@ -1,6 +1,5 @@
-// Where a team's units run.  The tree: all, nodes, modules (one for each node: units on devices of
-// other kinds there are not), packages, NUMA domains and caches as they contain each other, units,
-// cores.
+// Where a team's units run.  The tree: all, nodes, modules (one for each node, because no units run on other kinds of
+// devices), packages, NUMA domains and caches as they contain each other, units, cores.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// DART's numbers have 16 bits: those of teams are the slots of Fanlight's table, those of segments the
-// team's own (global/numbers.h).
+// DART's numbers have 16 bits: team numbers are the slots of Fanlight's table, segment numbers the team's own
+// (global/numbers.h).
 #pragma once
 
 #include "dart/status.h"

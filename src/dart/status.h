@@ -1,5 +1,5 @@
-// DART's return codes: Fanlight's, translated, the sentence said on standard error since DART
-// has no function that would give it.
+// DART's return codes: Fanlight's, translated.  The message goes to standard error, because DART has no function that
+// would return it.
 #pragma once
 
 #include "fanlight/dart.h"

@@ -1,7 +1,6 @@
-// What the ranks of one operation must call alike, in one word: which operation, from which root,
-// how many bytes.  Each rank writes it down for its peers (SharedSlots::Called) and puts a few of
-// its bits into its flags, so that ranks which call different things never take each other's
-// bytes, and find out why they wait.
+// What the ranks of one operation must call alike, in one word: which operation, from which root, how many bytes.
+// Each rank records it for its peers (SharedSlots::Called) and puts a few of its bits into its flags.  So ranks that call
+// different things never take each other's bytes, and find out why they wait.
 #pragma once
 
 #include <cstdint>

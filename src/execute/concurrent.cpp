@@ -1,5 +1,5 @@
-// Several operations of a group in flight at once.  They may end in any order; what the others
-// are told is up to which number all are done.
+// Several operations of a group in flight at once.  They may end in any order; a rank publishes the number up to which
+// all are done.
 #include <stdexcept>
 
 #include "execute/group.h"

@@ -1,8 +1,7 @@
-// Which messages a schedule's steps are, where its ranks do not share memory.
+// Which messages a schedule's steps become where its ranks share no memory.
 //
-// An algorithm is a pure function of the problem, so that every rank can compute every other
-// rank's schedule.  Hence a get needs no request: its owner, which has computed the reader's
-// schedule, sends what the reader will get as soon as the offer is made.
+// An algorithm is a pure function of the problem, so every rank can compute every other rank's schedule.  Hence a get
+// needs no request: the owner has computed the reader's schedule, and sends what the reader will get as soon as it offers it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Runs the steps of bound schedules (steps.h): over the cells and the staging of a group's members, by copies between
-// their processes, and by messages.
+// Runs the steps of bound schedules (steps.h): over the cells and staging of a group's members, by copies between their
+// processes, and by messages.
 #pragma once
 
 #include <algorithm>
@@ -22,19 +22,19 @@ class Executor {
 public:
     // `mapped_scratch`: mapped by all, in equal parts for each member.
     Executor(const SharedSlots&, int rank, int size, Waiter::Hooks, int ranks_on_node, int cores, std::span<std::byte> mapped_scratch);
-    // The group has memory from now on, in which nothing has been run.
+    // The group has memory from now on, in which nothing has run yet.
     void enter();
     // Before the first operation, when all members are there.
     void meet();
 
     // Where one operation works.
     struct Frame;
-    // The number that an operation has when those below `taken` are others', and how many it takes.
+    // The number of an operation if earlier ones have taken those below `taken`, and how many numbers it takes.
     std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
         return schedule.uses_all_areas ? (taken + shared_slots_.areas() - 1) / shared_slots_.areas() * shared_slots_.areas() : taken;
     }
     std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.uses_all_areas ? shared_slots_.areas() : 1; }
-    // Whether an operation that stages nothing has its slot, without a look at the others.
+    // Whether an operation that stages nothing has its slot, as far as known without reading the others' counters.
     bool has_free_slot(std::uint64_t sequence) const { return sequence < all_done_ + shared_slots_.slots(); }
     template <class Wait>
     bool slot_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
@@ -58,10 +58,9 @@ private:
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, std::size_t element);
-    // What is long enough: out of the way of what is short.
-    // False: stage it.
+    // For long messages only, and not inlined, so that short ones stay fast.  lend(): false: stage it.
     [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);
-    // What came of a put; false: it is staged.
+    // Takes what a put lent; false: it is staged.
     [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.

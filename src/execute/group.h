@@ -1,12 +1,12 @@
-// A group of processes on one node that run collectives together over a shared segment, with others,
-// of other nodes, that messages or windows reach.
+// The processes of one node that run collectives together over a shared segment.  Messages or windows reach the ranks of
+// other nodes.
 //
 //   Group group(segment, rank, size, single_copy, hooks);  // every member, then a barrier of MPI's
 //   const Plan plan = group.plan(algorithm, problem);      // once for each kind of call
 //   group.run(plan, input, output, combiner);              // every call
 //
-// All members make the same calls in the same order.  A group is used by one thread at a
-// time (as MPI demands of a communicator's collectives).
+// All members make the same calls in the same order.  One thread at a time uses a group (as MPI demands of a
+// communicator's collectives).
 #pragma once
 
 #include <cstddef>
@@ -28,14 +28,11 @@ namespace fanlight {
 
 class Group : public Planner {
 public:
-    // `single_copy`: whether every member may read and write every other's memory
-    // (process_vm_readv, process_vm_writev);
-    // the members must have agreed on it.  `segment` was zeroed when it was made; a barrier of
-    // the caller's must lie between this and the first run.
-    // `ranks_on_node` share `cores`, which may be more ranks than this group has (0: they are
-    // this group, and the cores those of this process); the members must have agreed on both.
-    // `scratch`: also mapped by all, in equal parts for each member.  With it the group runs on
-    // mapped buffers and on nothing else.
+    // `segment`: zeroed when it was made; the caller's barrier must lie between this and the first run.
+    // `single_copy`: whether every member may read and write every other's memory (process_vm_readv, process_vm_writev).
+    // `ranks_on_node`, which may be more than this group's, share `cores` (0: this group, and the cores of this process).
+    // The members must have agreed on these three.
+    // `scratch`: mapped by all, in equal parts for each member.  With it the group runs only on mapped buffers.
     Group(std::span<std::byte> segment, int rank, int size, bool single_copy, Waiter::Hooks hooks,
           int ranks_on_node = 0, int cores = 0, SharedSlots::Capacity = SharedSlots::Capacity::many,
           std::span<std::byte> scratch = {});
@@ -50,47 +47,47 @@ public:
     //   group.place(segment, extent);  // zeroed; as much as the members' plans use at most (extent_of)
     //   group.introduce(plan);         // then a barrier of the caller's
     //   group.connect(plan);
-    // For another plan that finds room, when nothing is in flight, without the first.  `connect` throws MismatchedCollectives where
-    // the members have plans for different operations.
+    // For another plan that fits, when nothing is in flight, the first call is not needed.  `connect` throws
+    // MismatchedCollectives if the members have plans for different operations.
     void place(std::span<std::byte> segment, SharedSlots::Extent);
     void introduce(const Plan&);
     void connect(Plan&);
-    // Whether it has the memory now.  Where members have lines for all, it can be connected again without the others.
+    // Whether the plan has the memory now.  If members have lines for all, it can be connected again without the others.
     bool is_connected(const Plan& plan) const { return plan.placed == placed_; }
-    // What it has room for; without memory for nothing.
+    // What its memory has room for; nothing, if it has none.
     SharedSlots::Extent extent() const { return shared_slots_.base() ? shared_slots_.extent() : SharedSlots::Extent{-1, -1}; }
     SharedSlots layout(SharedSlots::Extent extent) const { return SharedSlots(nullptr, size_, SharedSlots::Capacity::one, extent); }
 
-    // Runs it to its end.  `input` and `output` may be the same memory where MPI_IN_PLACE
-    // means that; `combiner` is null where nothing is reduced.  Throws MismatchedCollectives.
+    // Runs a plan to its end.  `input` and `output` may be the same memory if MPI_IN_PLACE means that; `combiner` is null
+    // if nothing is reduced.  Throws MismatchedCollectives.
     void run(const Plan&, const void* input, void* output, const Combiner* combiner);
 
     // Nothing is staged: what is longer than a cell is copied once, by loads and stores.
     void run(const Plan&, const Mapped&, const Combiner* combiner);
 
-    // Several operations in flight at once, each advanced a little at every call: a group runs
-    // either these or the ones above, and one thread at a time is in it.
+    // Several operations in flight at once, each advanced incrementally by every call.  A group runs either these or the
+    // ones above, and one thread at a time is in it.
     //   group.start(run, plan, input, output, combiner);  // in the same order on all members
     //   while (!run.finished) group.advance();            // all that are in flight
-    // Returns without having begun; the plan and the buffers live until it is finished.
+    // start() only registers the operation; the plan and the buffers must live until it is finished.
     void start(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
-    // False when nothing is in flight any more.  When the ranks are found to be mismatched all that
-    // is in flight, and what is started later, ends so (Run::mismatched).
+    // False when nothing is in flight any more.  If the ranks' calls do not match, all operations in flight, and all that
+    // are started later, end with Run::mismatched.
     bool advance();
-    // Now and then: whether all call the same.
+    // To be called now and then: compares what the ranks call.
     void compare_in_flight();
-    // This member can take part no more: the others find it where they wait, as above.  Throws MismatchedCollectives.
-    // By the one thread that is in the group.
+    // This member takes part no more, and the others find that out while they wait, as above.  Throws
+    // MismatchedCollectives.  For the one thread that is in the group.
     [[noreturn]] void mismatched(const std::string& message) { executor_.lockstep.leave(message); }
     const std::string& why_mismatched() const { return executor_.lockstep.why(); }
 
-    // One operation at a time, which nobody advances but the one who asks for its end: true where
-    // no other member waits for anything more of this one in it (Plan::sends_complete_first, and its slot
-    // is free).  Else it is as it was before start(), and adopt() makes up for the rest of that.
+    // One operation at a time, which only the caller that asks for its end advances.  True if no other member waits for
+    // anything more of this one in it (Plan::sends_complete_first, and its slot is free).  Else adopt() must follow, which
+    // does the rest of start().
     bool begin(Run&, const Plan&, const void* input, void* output, const Combiner* combiner);
     bool poll(Run&);    // whether it is finished now
     void finish(Run&);  // waits for that
-    // One that has begun becomes one of those that advance() advances.
+    // From now on advance() advances it with the others.
     void adopt(Run& run) {
         doing_ = nothing;
         runs_.push_back(&run);
@@ -99,11 +96,11 @@ public:
     Waiter& waiter() { return executor_.waiter; }
 
     std::uint64_t operations() const { return sequence_; }
-    // Messages of this member's that others have read where they lay.
+    // Messages of this member that others have read in place.
     std::uint64_t lent() const { return lent_; }
 
 private:
-    // `read_later`: set, in place of waiting for it, where others may still read what this member offered.
+    // `read_later`: set if others may still read what this member offered, instead of waiting for them.
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output, const Combiner*, const Plan&, bool* read_later = nullptr,
                   const Mapped* = nullptr, std::size_t shift = 0);
     // Of the last operation.

@@ -1,4 +1,4 @@
-// One operation of a group at a time, which nobody advances but the one who asks for its end.
+// One operation of a group at a time, which only the caller that asks for its end advances.
 #include "execute/group.h"
 #include "execute/steps.h"
 

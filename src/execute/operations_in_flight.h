@@ -1,10 +1,9 @@
-// The operations that this process has in flight, and who advances them: every thread that calls
-// poll(), the MPI library from inside of its own progress, and a thread of their own while nobody does.
+// The operations that this process has in flight, and who advances them: every thread that calls poll(), the MPI library
+// from inside its own progress, and a helper thread when nobody else does.
 //
-// MPI promises that a non-blocking collective goes on while its rank is elsewhere, as in a
-// MPI_Recv whose sender waits for that very collective.  The thread sleeps unless something is
-// in flight and nobody has polled for a millisecond; it touches memory alone and never calls MPI.
-// So operations with messages are not for it but for the MPI library.
+// MPI promises that a non-blocking collective goes on while its rank is elsewhere, as in an MPI_Recv whose sender waits
+// for that very collective.  The helper thread sleeps unless something is in flight and nobody has polled for a
+// millisecond.  It only touches memory and never calls MPI, so operations with messages are left to the MPI library.
 #pragma once
 
 #include <atomic>

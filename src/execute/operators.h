@@ -1,8 +1,8 @@
-// The arithmetic of reductions on packed elements, without MPI: one function for each operator
-// and kind of number, in the widest vector instructions that this processor has.
+// The arithmetic of reductions on packed elements, without MPI: one function for each operator and kind of number, with
+// the widest vector instructions of this processor.
 //
-// The meaning is MPI's: integers wrap around, logical results are 0 or 1, MINLOC and MAXLOC
-// keep the lower index of equal values.
+// The meaning is MPI's: integers wrap around, logical results are 0 or 1, MINLOC and MAXLOC keep the lower index of
+// equal values.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
-// The memory of a group's other members, as far as this process reaches it: that of its own threads, what lies in an
-// arena (memory/arena.h), what both have mapped (memory/shared_blocks.h), and by system calls what the kernel allows.
+// The memory of a group's other members that this process reaches: that of its own threads, what lies in an arena
+// (memory/arena.h), what both have mapped (memory/shared_blocks.h), and by system calls what the kernel allows.
 //
-// What a member stages is copied twice.  Where it lies in the arena of a member whom the others can load from, it is
-// lent instead: they are told of the place.  Each message decides for itself, and nothing is agreed on: when a member
-// has something to lend for the first time it says where its arena is, and stages; who then gets something long from
-// it opens the arena, and says so; from there on the one lends to the other.  What both have mapped is lent at once.
+// A message that is staged is copied twice.  One in an arena that the readers can load from is lent instead: they get its
+// address.  The ranks agree on nothing; each message decides for itself.  A member that has something to lend for the
+// first time publishes where its arena is, and stages.  A peer that gets something long from it opens the arena and sets
+// a bit.  From then on the owner lends to that peer.  What both have mapped is lent at once.
 #pragma once
 
 #include <sys/types.h>
@@ -68,7 +68,7 @@ private:
     const SharedSlots& shared_slots_;
     SharedBlocks& blocks_ = SharedBlocks::here();
     const int rank_;
-    std::uint64_t base_ = 0;   // of the own arena, once the others were told
+    std::uint64_t base_ = 0;   // of this process's arena, once the others were told
     bool may_lend_ = true;     // false: they cannot be told
     std::vector<pid_t> pids_;
     std::vector<char> known_, is_own_, looked_;  // of each peer; is_own_: it is a thread of this process

@@ -1,9 +1,8 @@
 // A plan: the schedule of one problem, bound to the cells of a group.
 //
-// Binding turns every step into numbers that the executor only has to add to a base: which
-// cell, which place in the staging, which flag.  A message that does not fit the staging is
-// run piece by piece: the same bound schedule again and again, each piece an operation with
-// a number of its own, so that pieces follow each other through the slots as calls do.
+// Binding turns every step into numbers that the executor only has to add to a base: which cell, which place in the
+// staging, which flag.  A message that does not fit the staging runs piece by piece: the same bound schedule again and
+// again.  Each piece is an operation with a number of its own, so pieces follow each other through the slots as calls do.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +27,8 @@ enum class BoundKind : std::uint8_t {
     put, arrive, offer, get, copy, combine,
     set_bit, await_bit,  // a put and an arrive that are a bit of a register
     settle,  // end of a round with long puts: wait until the reader has taken it, if it was not staged
-    // To and from ranks that share no memory with this one (transport/remote.h): a round begins with what it
-    // will receive, and ends when all is there and all that was put is over; in between is what is near.
+    // To and from ranks that share no memory with this one (transport/remote.h): a round posts its receives first, then
+    // does its work on the node, and ends when all its messages are complete.
     begin, receive, send, end_round, end,
     gather,  // load the flags of the steps that follow, before any is waited for
 };
@@ -51,9 +50,9 @@ struct BoundStep {
     std::uint32_t tag;     // of the message in the flag
     std::uint32_t first_reader, readers;
     std::size_t from, to, operand, bytes;
-    std::size_t cell;       // from the lane's start; set_bit, await_bit: the register's word
+    std::size_t cell;       // from the slot's start; set_bit, await_bit: the register's word
     std::size_t staging;    // put, offer: from the start of this rank's area
-    std::size_t channel;    // put, settle: the peer's; post, arrive: mine; from the lane's start
+    std::size_t channel;    // put, settle: the peer's; post, arrive: this rank's; from the slot's start
 };
 
 struct BoundSchedule {
@@ -67,9 +66,9 @@ struct BoundSchedule {
     bool stages_at_reader = false;
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
-    std::size_t ahead = 0;  // so many steps, messages, come before any that uses the lane
-    // The steps up to the last one that another member may wait for, and whether this member waits
-    // for none before it.  (What is copied once keeps others waiting until it has been read.)
+    std::size_t ahead = 0;  // so many steps, messages, come before any that uses the slot
+    // The steps up to the last one that another member may wait for, and whether this member waits for none before it.
+    // (A message that is copied once keeps others waiting until it has been read.)
     std::size_t sends_end = 0;
     bool sends_complete_first = false;
 };
@@ -80,8 +79,8 @@ struct BindOptions {
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     std::size_t lent_from = SIZE_MAX;  // of so many bytes are lendable
     bool lends_offers = true;          // not only puts
-    // Puts are staged in the area of their reader, to whom one rank alone puts in the operation, which
-    // puts to many; from this byte of the area on.
+    // Puts are staged in the area of their reader, from this byte on: in the operation only one rank puts to it, and that
+    // rank puts to many.
     bool stage_at_reader = false;
     std::size_t staged_from = 0;
     // Puts that are staged go in pieces of so many bytes; 0: whole.
@@ -89,7 +88,7 @@ struct BindOptions {
     Reach reach{};
 };
 
-// What one run of a schedule takes of the transport.
+// What one run of a schedule needs of the transport.
 struct Needs {
     std::size_t staged = 0;     // bytes, of this rank
     std::size_t longest = 0;    // message that is staged
@@ -97,13 +96,13 @@ struct Needs {
     int offers = 0;             // of this rank, to others near it
 };
 Needs needs_of(const Schedule&, int rank, const SharedSlots&, const BindOptions&);
-// `called`: what the operation is (called.h); `element` as in Problem; `bound` may have been another one, whose memory is used again.
-// `exchange`: of this rank, where messages reach some; else null.  Throws std::logic_error where the group's
-// cells or staging do not suffice.
+// `called`: what the operation is (called.h); `element`: as in Problem; `bound`: may be an older one, whose memory is reused;
+// `exchange`: this rank's, null if no messages are needed.  Throws std::logic_error if the group's cells or staging do not
+// suffice.
 void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, const SharedSlots&, const BindOptions&,
           BoundSchedule& bound, const Exchange* exchange = nullptr);
 
-// Where its cells and channels are: of this member of the group.
+// Finds the cells and channels of a bound schedule, for this member of the group.
 void connect(BoundSchedule&, int rank, const SharedSlots&);
 
 // A plan belongs to the group that made it (Planner::plan) and must not outlive it.
@@ -120,19 +119,19 @@ public:
     };
     std::vector<Part> parts;
     std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
-    // So many pieces are in flight at one time: while one's messages are, another one moves on in its node.
+    // So many pieces are in flight at a time: while one's messages are in flight, another one moves inside the node.
     std::size_t in_flight = 1;
     bool whole = false;  // a single piece, whose lengths do not travel first
-    // One piece, of which the others have what they need before this member waits for anything:
-    // once it has begun nobody needs this member until the next operation.
+    // A single piece that gives the others what they need before this member waits for anything: once it has begun, nobody
+    // needs this member until the next operation.
     bool sends_complete_first = false;
-    // Blocks of other lengths, none longer than this, need no new plan (Planner::rebind_counts), but these
-    // steps with lengths of their own; 0: they do.
+    // Blocks of other lengths, none longer than this, need no new plan (Planner::rebind_counts), only the steps below with
+    // their own lengths; 0: they need one.
     std::size_t rebinds_counts_to = 0;
     BoundSchedule moves;
     bool rebound = false;
-    // Where lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound
-    // when they are here (Planner::bind_blocks).
+    // If lengths travel first (algorithms/lengths.h): the first of two parts brings them, and the second is bound when they
+    // have arrived (Planner::bind_blocks).
     struct Lengths {
         Problem problem;                         // with the lengths that this rank knows
         BindOptions options;
@@ -145,7 +144,7 @@ public:
     std::unique_ptr<Lengths> lengths;
 };
 
-// Which lines this member writes or reads, and all that it uses of its part.
+// Which lines this member writes or reads, and how much it uses of its part.
 SharedSlots::Lines lines_of(const Plan&);
 SharedSlots::Extent extent_of(const Plan&);
 

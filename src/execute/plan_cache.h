@@ -1,4 +1,4 @@
-// What was found for the calls of a group, so that a call like one before needs no new plan.
+// The plans of a group's calls, so that a call like an earlier one needs no new plan.
 //
 //   struct Found : Planned { ... };
 //   PlanCache<Found> cache(most);

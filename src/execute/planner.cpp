@@ -7,6 +7,7 @@
 #include "algorithms/lengths.h"
 #include "config/config.h"
 #include "execute/called.h"
+#include "execute/copy_speed.h"
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
 #include "schedule/builder.h"
@@ -17,16 +18,21 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
     : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), shared_slots_(base, size, room) {
     options_.inlined = shared_slots_.payload_bytes();
     options_.single_copy = single_copy_;
-    options_.single_copy_from = scratch.empty() ? config().single_copy_from : 0;
+    options_.single_copy_from = !scratch.empty() ? 0 : config().single_copy_from ? config().single_copy_from : CopySpeed::latest;
     options_.lent_from = scratch.empty() ? std::max<std::size_t>(config().lent_from, 1) : SIZE_MAX;
 }
 
 static_assert(most_offers == SharedSlots::offers_per_operation);
 
+void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = config().single_copy_from ? 0 : bytes; }
+
 BindOptions Planner::options_for(const Reach& reach) const {
     BindOptions options = options_;
     options.reach = reach;
-    if (!reach.nodes) return options;
+    if (!reach.nodes) {
+        if (copied_once_from_) options.single_copy_from = copied_once_from_;
+        return options;
+    }
     options.single_copy = reach.single_copy;
     // Alike on all nodes: the largest has the shortest cells.
     options.inlined = SharedSlots(nullptr, reach.nodes->sizes().second).payload_bytes();

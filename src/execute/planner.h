@@ -1,5 +1,5 @@
-// How a group runs a problem: the algorithm's schedule, cut into pieces that find room and bound to the group's
-// cells, staging and messages.
+// How a group runs a problem: the algorithm's schedule, cut into pieces that fit and bound to the group's cells, staging
+// and messages.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace fanlight {
 
-// Of a neighborhood's rank that has the most, in and out counted apart.
+// The most edges of any rank of a neighborhood, in and out counted separately.
 struct MostNeighbors {
     std::size_t edges = 0;
     std::size_t peers = 0;  // to whom they lead
@@ -28,29 +28,31 @@ public:
     bool single_copy() const { return single_copy_; }
     bool oversubscribed() const { return oversubscribed_; }
 
-    // The schedule of this problem by this algorithm, bound to this group.  The caller keeps
-    // it (it may keep many, for the calls that come again) but not longer than the group.
-    // Quick enough to be made for a single call (about a microsecond for a few ranks).
-    // Throws std::invalid_argument where a restriction of the algorithm or the room for
-    // staging forbids the problem; on all members alike.
+    // The schedule of this problem by this algorithm, bound to this group.  The caller may keep many, but not longer than
+    // the group.  A plan for a few ranks takes about a microsecond, quick enough for a single call.
+    // Throws std::invalid_argument, on all members alike, if a restriction of the algorithm or the room for staging forbids
+    // the problem.
     // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
-    // Where lengths are unknown (lengths_are_unknown) it is one operation, whatever those that this rank does not know, so
-    // that there is nothing to agree on: what is long is copied once, or else put in pieces (Algorithm::piecewise).  Which
-    // of both, and how long the pieces are, follows from the most blocks that a rank has for others, or from them.
+    // If lengths are unknown (lengths_are_unknown) the plan is one operation whatever the others' lengths are, so there is
+    // nothing to agree on: long blocks are copied once, or else put in pieces (Algorithm::piecewise).  Which of both, and
+    // how long the pieces are, follows from the largest number of blocks that a rank has for others, or gets from them.
     Plan plan(const Algorithm&, const Problem&, const Reach& = {}, MostNeighbors = {}) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&, const Reach& = {}, MostNeighbors = {}) const;
-    // Where lengths are unknown: whether this algorithm can for so many ranks, whatever they are.
+    // If lengths are unknown: whether this algorithm can serve so many ranks, whatever the lengths are.
     bool plans_any(const Algorithm&, const Reach& = {}, MostNeighbors = {}) const;
-    // By which the ranks of other nodes are reached; before the first such plan.
+    // What reaches the ranks of other nodes; to be called before the first such plan.
     void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
-    // Whether its operations have messages, so that only who may call MPI advances them.
+    // The measured length from which on messages are copied once, alike on all ranks; the setting overrides it.  To be called
+    // before the first plan.
+    void copy_once_from(std::size_t bytes);
+    // Whether its operations have messages, so that only a thread that may call MPI advances them.
     bool has_messages() const { return remote_ != nullptr; }
 
-    // Where lengths travel first: what follows, when they are here (Plan::Lengths).
+    // If lengths travel first: binds the second part when they have arrived (Plan::Lengths).
     void bind_blocks(const Plan&) const;
-    // Makes a plan that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv,
-    // alltoallv), for far less than a new one costs; false: make a new one.
+    // Turns a plan into that of the same problem with blocks of other lengths (allgatherv, gatherv, scatterv, alltoallv),
+    // for far less than a new one costs; false: make a new one.
     bool rebind_counts(const Problem&, Plan&) const;
 
 protected:
@@ -98,6 +100,7 @@ private:
     void plan_with_local_counts(const Algorithm&, const Problem&, const Share&, const Reach&, Plan&) const;
 
     BindOptions options_;
+    std::size_t copied_once_from_ = 0;  // inside a node; 0: as options_ say
 };
 
 }  // namespace fanlight

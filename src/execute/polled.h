@@ -1,4 +1,4 @@
-// What a poll of the MPI library (Waiter::Hooks::progress) has come to.
+// The result of a poll of the MPI library (Waiter::Hooks::progress).
 #pragma once
 
 namespace fanlight {

@@ -1,5 +1,4 @@
-// Whether other processes still live, by pidfd, which unlike a process id never comes to mean
-// another process.
+// Whether other processes are alive, by pidfd: unlike a process id it never comes to mean another process.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,4 @@
-// Which of a schedule's ranks share memory with each other: cells and staging are between these, and
-// messages, or windows, between all others.
+// Which of a schedule's ranks share memory.  Cells and staging are between these, messages or windows between all others.
 #pragma once
 
 #include "schedule/topology.h"

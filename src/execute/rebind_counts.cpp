@@ -1,5 +1,5 @@
-// Plans for blocks of other lengths: a program whose counts change from call to call (spikes,
-// particles) would else pay for a new plan what several short operations take.
+// Takes over a plan for blocks of other lengths.  Otherwise a program whose counts change from call to call (spikes,
+// particles) would pay for a new plan each time, as much as several short operations cost.
 #include <algorithm>
 
 #include "execute/called.h"

@@ -1,5 +1,4 @@
-// An operation in flight: which plan, on which buffers, and how far it is (Group::start,
-// Group::advance).
+// An operation in flight: which plan, on which buffers, and how far it has come (Group::start, Group::advance).
 #pragma once
 
 #include <cstddef>
@@ -70,7 +69,7 @@ private:
         std::unique_ptr<RemoteTransport> remote;  // its messages
     };
     Piece& piece(std::uint64_t number) { return pieces_[number % plan_->in_flight]; }
-    // The operation numbers below are over, as far as others wait for this member.
+    // The operations with lower numbers are over, as far as others wait for this member.
     std::uint64_t done() {
         for (std::uint64_t k = over_; k < begun_; ++k)
             if (!piece(k).read_by_others) return piece(k).taken;

@@ -1,10 +1,9 @@
-// The steps of a bound schedule, over shared slots and messages: what each of them does.
+// What each step of a bound schedule does, over shared slots and messages.
 //
-// How to wait is the caller's: wait(peer, ready) returns true when ready() is, or false where it
-// would take longer than the caller has time for.  Then the function returns false, and called
-// again goes on with the same step: nothing of a step is done before its last wait.
-// Wait::in_order: whether this member's operations end in the order in which they begin, as those
-// do that are waited for in place.
+// The caller decides how to wait: wait(peer, ready) returns true when ready() is true, or false if that would take longer
+// than the caller has time for.  Then the function returns false too, and the next call continues with the same step: no
+// step does anything before its last wait.
+// Wait::in_order: whether this member's operations end in the order in which they begin, as blocking ones do.
 #pragma once
 
 #include <algorithm>

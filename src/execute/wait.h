@@ -1,12 +1,11 @@
 // The one wait function of the library: spin, poll, yield, sleep.
 //
-// How long each stage lasts follows from the cores that this process may really use, shared
-// among the ranks of the node: an oversubscribed rank must not spin, nor one whose peer is on the
-// very same core.  From a few microseconds on a waiting rank polls the MPI library once in a
-// microsecond, and once for each yield: it may owe a peer the other half of a send, or its part in
-// a one-sided operation, and the MPI libraries move these in fragments, each of which takes a poll.
-// While a poll finds something to do the next one follows at once.  The rank also checks whether
-// the peers that it waits for are alive, and reports after a while who waits for whom.
+// How long each stage lasts follows from the cores that the node's ranks may really use together: an oversubscribed rank
+// must not spin, nor one whose peer is on the very same core.  A waiting rank may owe a peer the other half of a send, or
+// its part in a one-sided operation, and the MPI libraries move these in fragments, each of which takes a poll.  So after
+// a few microseconds it polls the MPI library about once per microsecond, and once per yield.  While a poll finds
+// something to do, the next follows at once.  The rank also checks whether the peers that it waits for are alive, and
+// after a while reports who waits for whom.
 #pragma once
 
 #include <sys/types.h>
@@ -145,7 +144,7 @@ private:
     int rank_ = 0;
     std::byte* cores_of_members_ = nullptr;
     std::size_t stride_ = 0;
-    std::vector<std::shared_ptr<ProcessWatch>> members_;  // the own rank's is null
+    std::vector<std::shared_ptr<ProcessWatch>> members_;  // this rank's is null
 };
 
 }  // namespace fanlight

@@ -1,4 +1,4 @@
-// The types and operators of global memory: as C++'s, as MPI's, and what they make of two values.
+// The types and operators of global memory: as C++'s, as MPI's, and their result for two values.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,6 @@
-// Atomic operations.  Where all units reach all parts by loads and stores the processor does
-// them, for all units; elsewhere MPI does, for all units, also inside a node.  Whoever uses one
-// element uses it in one way, and sums come out exactly.  A long double, for which no processor
-// has an atomic operation, is changed under a lock of the unit that it belongs to.
+// Atomic operations.  If all units reach all parts by loads and stores, the processor does them for all units.  Else MPI
+// does, for all units, also inside a node.  So all use an element in one way, and sums come out exactly.  A long double,
+// for which no processor has an atomic operation, is changed under a lock of the unit that owns it.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

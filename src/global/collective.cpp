@@ -1,9 +1,7 @@
-// Collective operations on global memory: the catalogue's algorithms, whose buffers are the units'
-// parts themselves.
+// Collective operations on global memory: the catalogue's algorithms, whose buffers are the units' parts themselves.
 //
-// Inside a node every part is mapped by all units: what an algorithm puts or gets is one copy by
-// loads and stores, from the place where it lies to the place where it shall be.  Over several
-// nodes they are MPI's, from and to the parts.
+// Inside a node all units map every part, so a put or get is one copy by loads and stores, straight from part to part.  On
+// several nodes the collectives are MPI's, on the parts.
 #include <algorithm>
 #include <climits>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What went wrong, as a code and a sentence of this thread.
+// What went wrong: a code and a sentence, for each thread.
 #pragma once
 
 #include "fanlight/global.h"

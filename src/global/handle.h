@@ -1,5 +1,4 @@
-// Operations that have been begun.  A handle is a number, so that one that is finished is known
-// to be, whatever has been begun since.
+// Operations that have begun.  A handle is a number, so a finished one is recognized whatever has begun since.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Local allocations: from segment 0, of which every unit has a part.
+// Local allocations, from segment 0, of which every unit has a part.
 #pragma once
 
 #include "global/error.h"

@@ -1,5 +1,4 @@
-// Locks: a queue (queue.h) in global memory.  A lock's handle is the number of its segment, so that
-// one that has been freed is known to be.
+// Locks: a queue (queue.h) in global memory.  A lock's handle is the number of its segment, so a freed one is recognized.
 #include "global/barrier.h"
 #include "global/queue.h"
 #include "global/runtime.h"

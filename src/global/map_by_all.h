@@ -1,4 +1,4 @@
-// Shared memory that all units of a node map, or none.
+// Shared memory that either all units of a node map, or none.
 #pragma once
 
 #include <system_error>

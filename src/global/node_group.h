@@ -1,5 +1,5 @@
-// What a team whose units share a node runs the catalogue's algorithms with: a group of theirs,
-// made at the team's first collective on global memory, and the plans of the calls that it has seen.
+// A group, and the plans of its calls, for a team whose units share a node.  The team's first collective on global memory
+// makes it, to run the catalogue's algorithms.
 #pragma once
 
 #include <cstddef>

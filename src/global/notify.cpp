@@ -1,7 +1,7 @@
-// Notifications: a counter for each (target, sender, index), which the sender alone writes.
+// Notifications: a counter for each (target, sender, index), which only the sender writes.
 //
-// Inside a node the sender stores the bytes, then the counter, with release; the target reads
-// the counter with acquire.  Between nodes the bytes are flushed before the counter is written.
+// Inside a node the sender stores the bytes, then the counter, with release; the target reads the counter with acquire.
+// Between nodes the bytes are flushed before the counter is written.
 #include <atomic>
 
 #include "global/runtime.h"

@@ -1,6 +1,5 @@
-// Small numbers of a team's segments, for DART's pointers, which have 16 bits for them: 1, 2, ... and
-// -1, -2, ...; the least one that is free.  Whoever makes and frees things in the same order on all
-// units gets the same numbers, without a word.
+// Small numbers of a team's segments, for DART's pointers, which have 16 bits for them: 1, 2, ... and -1, -2, ...; always
+// the lowest that is free.  Units that make and free things in the same order get the same numbers, without communication.
 #pragma once
 
 #include <array>

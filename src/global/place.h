@@ -1,4 +1,4 @@
-// Where this process runs, as the system tells it.
+// Where this process runs, according to the system.
 #pragma once
 
 #include "global/runtime.h"

@@ -9,7 +9,7 @@
 
 namespace fanlight::global {
 
-// First fit, neighbours joined when freed.  Offsets, not addresses: it touches no memory.
+// First fit, neighbors joined when freed.  Offsets, not addresses: it touches no memory.
 class Pool {
 public:
     // Pieces are multiples of `piece`.

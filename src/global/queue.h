@@ -1,7 +1,6 @@
-// The queue of a lock: Mellor-Crummey and Scott, "Algorithms for scalable synchronization on
-// shared-memory multiprocessors", 1991.  Each unit waits at a word of its own, which its predecessor
-// writes; the lock costs a constant number of remote operations and is handed on in the order of
-// arrival.
+// The queue of a lock: Mellor-Crummey and Scott, "Algorithms for scalable synchronization on shared-memory
+// multiprocessors", 1991.  Each unit waits at a word of its own, which its predecessor writes.  The lock costs a constant
+// number of remote operations and is handed on in the order of arrival.
 #pragma once
 
 #include <cstdint>

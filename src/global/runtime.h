@@ -19,7 +19,7 @@ struct Place {
 
 struct Runtime {
     int users = 0;             // fanlight_init not yet undone by fanlight_exit
-    bool finalizes = false;    // MPI was initialised here
+    bool finalizes = false;    // MPI was initialized here
     bool several_threads = false;
     MPI_Comm progress_comm = MPI_COMM_NULL;
     MPI_Request progress = MPI_REQUEST_NULL;

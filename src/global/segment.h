@@ -25,8 +25,8 @@ struct Lock {
     std::atomic<std::thread::id> owner{};
 };
 
-// The node's parts are POSIX shared memory, really reserved, as a group's (execute/group.h), and
-// not an MPI_Win_allocate_shared: that takes Open MPI 46 ms where this takes a fraction of one.
+// The node's parts are segments of shared memory, really reserved, as a group's (memory/segment.h), and not an
+// MPI_Win_allocate_shared: that takes Open MPI 46 ms where this takes a fraction of one.
 struct Segment {
     std::int32_t id = -1;
     std::uint32_t units = 0;  // 0: this unit has given it back, and not yet all have

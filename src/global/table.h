@@ -1,8 +1,7 @@
 // Things with numbers that all members of a team agree on: segments, teams.
 //
-// The lower 15 bits of a number are its slot in the table (DART's pointers have room for no
-// more), the rest says how often the slots have been gone through, so that the number of what
-// has been freed does not soon mean something else.
+// The lower 15 bits of a number are its slot in the table (DART's pointers have room for no more).  The others count how
+// often the slots have been used, so the number of a freed thing does not soon mean something else.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The C library's memory functions: long blocks lie in the arena, where peers can load from them, all others are passed
-// on.  C++'s new and delete, Fortran's ALLOCATE and NumPy's arrays come here by malloc.
+// The C library's memory functions.  Long blocks lie in the arena, where peers can load from them; all others are passed
+// on.  C++'s new and delete, Fortran's ALLOCATE and NumPy's arrays come here through malloc.
 #include <bit>
 #include <cerrno>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The malloc that this library's stands before: the C library's, or another one (jemalloc, tcmalloc).
+// The malloc that this library precedes: the C library's, or another one (jemalloc, tcmalloc).
 #pragma once
 
 #include <cstddef>

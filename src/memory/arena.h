@@ -1,11 +1,11 @@
-// Memory of this process that its peers on the node can map and load from: large blocks, in one sparse file without a
-// name (memfd), of which pages exist only where they are used.
+// Memory of this process that its peers on the node can map and load from: large blocks in one sparse file without a name
+// (memfd), whose pages exist only where they are used.
 //
-// There is one arena in a process, whichever of Fanlight's libraries it has loaded (one_arena.h).  It is made when the
-// first block is asked for.  A block lies at the same place of the file as in this process's addresses, so that an
-// address of it and what ArenaName says are all that a peer needs (peer_arena.h).
+// A process has one arena, whichever of Fanlight's libraries it has loaded (one_arena.h).  The first request for a block
+// makes it.  A block has the same offset in the file as in the reserved addresses, so its address and ArenaName are all
+// that a peer needs (peer_arena.h).
 //
-// A child of fork gets a copy of the file, as large as what is in use (arena_fork.cpp), and is its owner.
+// A child of fork gets a copy of the file, as large as what is in use (arena_fork.cpp), and owns it.
 #pragma once
 
 #include <cstddef>

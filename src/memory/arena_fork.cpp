@@ -1,9 +1,9 @@
-// What becomes of the arena when the process forks.
+// The arena when the process forks.
 //
-// Memory that is shared with peers would be shared with a child of fork as well.  So the parent copies what is in use to
-// a second file before it forks, and the child puts that in the first one's place: at the same addresses, with the same
-// contents, an arena of its own.  Nothing changes for the parent and its peers, and neither waits for the other.  What
-// runs another program by posix_spawn or vfork (system, popen, Python's subprocess) comes by none of this.
+// A child of fork would share the memory that is shared with peers.  So the parent copies what is in use to a second file
+// before it forks, and the child maps that at the same addresses: the same contents, an arena of its own.  Nothing changes
+// for the parent and its peers, and neither waits for the other.  Programs started by posix_spawn or vfork (system, popen,
+// Python's subprocess) cause none of this.
 #include <sys/mman.h>
 #include <unistd.h>
 

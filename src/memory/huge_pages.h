@@ -1,4 +1,4 @@
-// Huge pages for shared memory, which the kernel gives to whoever asks for them.
+// Huge pages for shared memory, which the kernel gives on request.
 #pragma once
 
 #include <cstddef>

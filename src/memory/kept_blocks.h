@@ -1,6 +1,6 @@
-// Blocks that have just been freed, one of each order of magnitude, for whoever asks next for as many pages: without a
-// lock, and with nothing to find or to count.  That is what makes a block that a loop allocates and frees as cheap as the
-// C library's.  For the arena's tables they are in use.
+// Blocks that have just been freed, one of each order of magnitude, for the next request of as many pages: no lock, and
+// nothing to find or to count.  So a block that a loop allocates and frees is as cheap as the C library's.  The arena's
+// tables count these blocks as in use.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Compiled into each shared library by itself: what comes from an archive is not exported.
+// Compiled into each shared library by itself: symbols from a static library are not exported.
 #include "memory/one_arena.h"
 
 // GCC makes what is inline and visible unique in the process.

@@ -1,9 +1,9 @@
-// The one arena of a process in which several of Fanlight's libraries are loaded: the shared heap, a preload, global
-// memory.  Each has the arena's code inside; what they call is that of the first one that was asked for a block.
+// The one arena of a process that has loaded several of Fanlight's libraries: the shared heap, a preload, global memory.
+// Each contains the arena's code; they all call that of the library that was first asked for a block.
 //
-// They meet in a variable of which the dynamic linker makes one in a process (STB_GNU_UNIQUE), even for libraries that
-// are loaded for their own use (RTLD_LOCAL, as by Python); dlsym would not find those, and may call malloc, behind which
-// the arena stands.  Its name has a version: a library with another one has an arena of its own, which is no mistake.
+// They meet in a variable that the dynamic linker makes once per process (STB_GNU_UNIQUE), even for libraries loaded with
+// RTLD_LOCAL, as Python does.  dlsym would not find those, and it may call malloc, behind which the arena stands.  The
+// variable's name has a version; a library with another version has its own arena, which is no mistake.
 #pragma once
 
 #include <atomic>

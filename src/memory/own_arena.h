@@ -1,6 +1,6 @@
-// The arena itself, as this library would have it (arena.h is for its users, one_arena.h says whose is used).
+// The arena itself, as this library would have it (arena.h is for users, one_arena.h determines whose is used).
 //
-// It stands behind malloc: nothing in it may wait for a lock that is held where malloc is called.  What it allocates
+// It stands behind malloc, so nothing in it may wait for a lock that is held while malloc is called.  What it allocates
 // itself is small, and comes back to the C library's malloc.
 #pragma once
 

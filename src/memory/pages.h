@@ -1,10 +1,10 @@
-// Which pages of a range are whose: blocks and free extents between them.
+// Which pages of a range belong to which block, and the free extents between the blocks.
 //
-// It knows nothing of the memory itself.  Its tables lie outside of the range, in memory that exists only where it is
-// used, 16 bytes for a page; it allocates nothing else, so that it can stand behind malloc.  For one thread at a time.
+// This knows nothing of the memory itself.  Its tables lie outside the range, in memory that exists only where it is used,
+// 16 bytes for a page.  It allocates nothing else, so it can stand behind malloc.  For one thread at a time.
 //
 // A free extent is found by its length in constant time, as in TLSF (Masmano et al., 2004): lists of extents of about one
-// length, eight to each power of two, and a bit for each list that is not empty.  Neighbours that are free become one.
+// length, eight to each power of two, and a bit for each list that is not empty.  Adjacent free extents are merged.
 #pragma once
 
 #include <cstddef>

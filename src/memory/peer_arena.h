@@ -1,7 +1,7 @@
 // Another process's arena, as this process sees it.
 //
-// Open: its file can be read and written here, by pread and pwrite if by nothing else.  Mapped when it is first needed,
-// and as far as its owner has used it; further when that has grown.
+// Open means that its file can be read and written here, at least by pread and pwrite.  It is mapped when first needed, as
+// far as its owner has used it, and further when that has grown.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,11 @@
 // A piece of shared memory that the processes of one node map together.
 //
-// It is really reserved (posix_fallocate), so that too little memory gives an error here and not SIGBUS
-// later; and no more is asked for than is free, since the kernel kills for what it cannot give.  As a rule
-// it has no name in any file system (memfd_create), so that nothing is left of it whoever is killed, and a
-// small /dev/shm does not matter.  The others open it where its maker has it open, in /proc.  Where they
-// may not (another pid namespace) it can be a file in /dev/shm, whose name is removed as soon as everybody
-// has mapped it; of a program that is killed before that it remains, until this user's next one removes it.
+// It is really reserved (posix_fallocate), so too little memory gives an error here and not SIGBUS later.  No more is asked
+// for than is free, because the kernel kills processes for what it cannot give.  As a rule it has no name in any file
+// system (memfd_create): nothing is left of it whoever is killed, and a small /dev/shm does not matter.  The others open
+// it in /proc, by its maker's descriptor.  If they may not (another pid namespace) it can be a file in /dev/shm, whose
+// name is removed as soon as everybody has mapped it.  If a program is killed before that, the name remains until this
+// user's next program removes it.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// Blocks that this process and others have mapped without Fanlight's doing, such as the windows that an MPI library
-// allocates: which of them are this process's own, and where it reaches those of others.
+// Blocks that this process and others have mapped without Fanlight, such as the windows that an MPI library allocates:
+// which of them are this process's own, and where it reaches those of others.
 //
-// Whoever adds one says which processes reach it; all of them add theirs before one uses it, and remove it after all
-// have ceased to.
+// Whoever adds a block states which processes reach it.  All add theirs before any uses it, and remove it after all have
+// stopped.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// The files that segments of shared memory are: without a name (memfd) or in /dev/shm.
+// The files behind shared segments: without a name (memfd), or in /dev/shm.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// How one-sided epochs carry a schedule, as the RMA papers have it: what windows add to it between nodes.
+// What windows add to a schedule between nodes: one-sided epochs, as in the RMA papers.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Bytes on their way over what several share: caches, memory, links.
+// Bytes in flight over what several share: caches, memory, links.
 #pragma once
 
 #include <cstdint>

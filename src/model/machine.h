@@ -1,27 +1,27 @@
-// A machine as the cost model sees it: nested domains, what it takes to pass a cache line between two of their
-// cores, and what the cores of a domain can move together.  Text, so that anybody can write one:
+// A machine as the cost model sees it: nested domains, the time to pass a cache line between two of their cores, and the
+// bandwidth that the cores of a domain share.  It is text, so anybody can write one:
 //
 //     # What it is, and where its numbers come from.
-//     ranks  step=20ns reader=12ns gather=4          what a step costs; each further reader of one line;
-//                                                    how many lines a core can have on the way at one time
+//     ranks  step=20ns reader=12ns gather=4          a step; each further reader of one line; how many lines a core
+//                                                    can have in flight at a time
 //            begin=0.1us                             what a call takes before its first step
-//            call=0.5us copied=10G                   where bytes that are copied once are so by a system call: what that
-//                                                    takes, and bytes per second; not given: a peer's memory is mapped
+//            call=0.5us copied=10G                   if a system call copies bytes that are copied once: its time, and
+//                                                    bytes per second; not given: a peer's memory is mapped
 //     node     *  latency=1.5us overhead=0.3us link=12G eager=8K
 //     socket   2  hop=267ns link=70G
 //     numa     4  hop=135ns away=271ns memory=40G
 //     l3       4  hop=101ns away=271ns bandwidth=36G size=16M
 //     core     4  hop=25ns  bandwidth=20G size=512K
 //
-// Levels from the outside to the inside, how many domains are in one of the level before (*: any number):
-//     hop         between two domains of this level inside of one around: one line, one way
-//     away        the same where the line's page is in the memory of neither one's outermost domain of the node
-//     bandwidth   bytes per second that the cores of one domain move in all (of `core`: one of them)
-//     link        and that go in, and out, between one domain and the others of its level
-//     memory      and that its memory delivers to what is in no cache; of `core`: what it moves of what its own does not hold
+// Levels from the outside to the inside, each with the number of domains in one of the level before (*: any number):
+//     hop         one line, one way, between two domains of this level inside the same outer one
+//     away        the same if the line's page is in the memory of neither one's outermost domain of the node
+//     bandwidth   bytes per second that all cores of one domain move together (of `core`: one of them)
+//     link        bytes per second in, and out, between one domain and the others of its level
+//     memory      bytes per second that its memory delivers; of `core`: that it moves of what its own cache does not hold
 //     size        of the cache that the domain shares
-//     latency, overhead, link, eager of `node`: LogGP's L, o and 1 / G of the network; longer messages than `eager`
-//                 wait for their receiver
+//     latency, overhead, link, eager of `node`: LogGP's L, o and 1 / G of the network; messages longer than `eager` wait
+//                 for their receiver
 // ns, us and ms; bytes in K and M (powers of 1024), bytes per second in G (powers of 1000).
 #pragma once
 

@@ -1,4 +1,4 @@
-// A long message that goes in pieces: how a few of them stand for all.
+// A long message that goes in pieces: a few of them are run and stand for all.
 #pragma once
 
 #include <span>

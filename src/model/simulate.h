@@ -1,4 +1,4 @@
-// How long a collective takes on a machine that need not be here: all ranks' schedules, event by event.
+// How long a collective would take on another machine: all ranks' schedules, event by event.
 #pragma once
 
 #include <cstddef>

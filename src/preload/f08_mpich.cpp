@@ -1,7 +1,6 @@
-// The mpi_f08 entry points of MPICH, and of what comes from it, that have no buffer: they call
-// PMPI_Xxx, past the C wrappers.  (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and in
-// Intel MPI 2021.)  A barrier must not be served for the ranks that call it from C and left to
-// the MPI library for those that call it from Fortran.
+// The mpi_f08 entry points of MPICH and its descendants that have no buffer: they call PMPI_Xxx, past the C wrappers.
+// (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and Intel MPI 2021.)  Fanlight must not serve a barrier for ranks
+// that call it from C while the MPI library serves it for ranks that call it from Fortran.
 #include "collective/interposition.h"
 #include "collective/library.h"
 #include "fanlight/collectives.h"

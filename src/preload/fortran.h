@@ -1,5 +1,5 @@
-// Fortran's arguments as C's.  All of them for Open MPI: its Fortran entry points call PMPI_Xxx, past the C
-// wrappers.  (Those of MPICH and of Intel MPI call MPI_Xxx, where the C wrappers wait.)
+// Fortran's arguments as C's.  Open MPI needs all of them, because its Fortran entry points call PMPI_Xxx, past the C
+// wrappers.  (Those of MPICH and Intel MPI call MPI_Xxx, which is the C wrapper.)
 #pragma once
 
 #include <vector>
@@ -21,7 +21,7 @@ MPI_Comm communicator(const MPI_Fint*);
 MPI_Datatype datatype(const MPI_Fint*);
 // Of each rank of the communicator; none where MPI does not look at them, or Fanlight does not.
 std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, const MPI_Fint* comm);
-// Of each neighbour in a neighborhood: of the targets, or the sources.
+// Of each neighbor in a neighborhood: of the targets, or the sources.
 std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint*, bool targets, const MPI_Fint* comm);
 MPI_Op op(const MPI_Fint*);
 MPI_Info info(const MPI_Fint*);

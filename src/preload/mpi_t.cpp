@@ -22,7 +22,7 @@ bool Numbering::is_known() {
 
 int Numbering::get_num(int* number) {
     const int error = library_.get()(number);
-    // Where MPI_T was ended and initialised again, the library may have fewer.
+    // Where MPI_T was ended and initialized again, the library may have fewer.
     if (error == MPI_SUCCESS && number && is_known()) *number = std::max<int>(*number, first_) + ours_();
     return error;
 }

@@ -35,12 +35,12 @@ public:
 
     // MPI_T_xxx_get_num.
     int get_num(int* number);
-    // Which of ours it is, from 0; -1: the library's, of which `index` becomes the library's own number.
+    // Which of Fanlight's it is, from 0; -1: the library's, of which `index` becomes the library's own number.
     int own(int& index);
     int of_own(int number) { return first_ + number; }
     int ours() const { return ours_(); }
     int of_library(int number) { return is_known() && number >= first_ ? number + ours_() : number; }
-    bool is_known();  // false: MPI_T is not initialised, or Fanlight stays out of this program
+    bool is_known();  // false: MPI_T is not initialized, or Fanlight stays out of this program
 
 private:
     Next<int (*)(int*)> library_;

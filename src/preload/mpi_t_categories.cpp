@@ -89,7 +89,7 @@ int MPI_T_category_get_categories(int category, int length, int indices[]) {
     return list(next.get(), category, length, indices, categories, &Contents::categories);
 }
 
-// Of MPI-4, which a library may have although its header of the ABI has not.  There are no events of ours.
+// Of MPI-4, which a library may have although its header of the ABI has not.  Fanlight has no events.
 int MPI_T_category_get_num_events(int category, int* number) {
     static constinit fanlight::Next<int (*)(int, int*)> next("MPI_T_category_get_num_events");
     if (categories.own(category) < 0) return next.get()(category, number);

@@ -1,4 +1,4 @@
-// MPI_T's control variables: the settings, by the names that they have in the environment.  They can be written until the
+// MPI_T's control variables: the settings, under the names of their environment variables.  They can be written until the
 // first collective call, which reads them.
 #include <algorithm>
 #include <cstdint>

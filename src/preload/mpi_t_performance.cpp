@@ -1,4 +1,4 @@
-// MPI_T's performance variables: what the report counts, on this rank, while a tool has started a handle for it.
+// MPI_T's performance variables: what the report counts, on this rank, while a tool has a started handle for it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -142,7 +142,7 @@ bool is_all_handles(MPI_T_pvar_handle handle) {
 #endif
 }
 
-// Does it to the handle, or to all of ours in the session.  What the program gets; nothing: the library is to be called.
+// Does it to the handle, or to all of Fanlight's in the session.  Returns what the program gets; nothing: call the library.
 template <class Action>
 std::optional<int> with(MPI_T_pvar_session session, MPI_T_pvar_handle handle, Action&& action) {
     PerformanceHandles& h = performance_handles();

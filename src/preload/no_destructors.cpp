@@ -1,6 +1,6 @@
-// Nothing that this library holds is ever destroyed.
+// Nothing in this library is ever destroyed.
 //
-// Programs call MPI, MPI_Finalize above all, from their own static destructors and atexit
-// handlers, which may run after ours.  The compiler registers static destructors by this
-// function; the linker binds it inside this library alone (see the version script).
+// Programs call MPI, MPI_Finalize above all, from their own static destructors and atexit handlers, which may run after
+// the library's.  The compiler registers static destructors by this function; the linker binds it only inside this
+// library (see the version script).
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }

@@ -1,5 +1,5 @@
-// What the C library has had since 2.32 and 2.33 alone, so that one of 2.28 is enough.  (Functions that an older
-// one has as well, in another of its files, are asked of that: old_glibc.py.)
+// Functions that the C library has only since 2.32 and 2.33, so that 2.28 is enough.  (Those that an older one has in
+// another of its files are taken from there: old_glibc.py.)
 #include <features.h>
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)

@@ -26,7 +26,7 @@ void lay_side_by_side(Problem& whole);
 // A neighborhood as a whole, of edges whose ends and lengths are given: blocks lie `gap` bytes apart
 // at both ends, in the order of the edges.  Of neighbor_allgather a rank has one block.
 void set_edges(Problem& whole, std::vector<Edge> edges, std::size_t gap = 0);
-// Everybody's neighbours are the ranks before and behind it, as in a periodic grid of one dimension.
+// Everybody's neighbors are the ranks before and behind it, as in a periodic grid of one dimension.
 void set_ring(Problem& whole, std::size_t bytes);
 
 std::vector<Schedule> schedules_of_all(Schedule (*algorithm)(const Problem&), const Problem& whole);

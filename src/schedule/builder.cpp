@@ -110,7 +110,7 @@ void Builder::next_round() {
 }
 
 Address Builder::reserve(std::size_t bytes) {
-    constexpr std::size_t alignment = 64;  // a cache line: nobody shares it with a neighbour
+    constexpr std::size_t alignment = 64;  // a cache line: nobody shares it with a neighbor
     const std::size_t offset = (schedule_.scratch_bytes + alignment - 1) / alignment * alignment;
     schedule_.scratch_bytes = offset + bytes;
     return scratch(offset);

@@ -1,4 +1,4 @@
-// What each rank knows at the start of each round about how far the others have come.
+// What each rank knows, at the start of each round, about how far the others are.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,9 @@
-// Collectives made of collectives among some of the ranks, one after the other: a schedule for each
-// rank, as any other.
+// Collectives made of collectives among some of the ranks, one after the other.  The result is one schedule for each rank.
 //
 //     bcast over nodes = bcast among the nodes' leaders, then bcast in each node
 //
-// A part runs in several groups of ranks at the same time, each rank in one of them at most.  All
-// ranks add the same parts: where a rank's scratch and offers lie follows from the parts before, so
-// that its peers know it too.
+// A part runs in several groups of ranks at the same time, each rank in at most one of them.  All ranks add the same parts:
+// a rank's scratch and offers follow from the parts before, so its peers know them too.
 #pragma once
 
 #include <functional>

@@ -19,7 +19,7 @@ public:
     std::span<const Piece> pieces() const { return pieces_; }
 
 private:
-    // Sorted, disjoint, none empty; neighbours that continue one another are one piece.
+    // Sorted, disjoint, none empty; neighbors that continue one another are one piece.
     std::vector<Piece> pieces_;
 };
 

@@ -24,7 +24,7 @@ constexpr double arrow_end = row - 12;
 // Beyond so many arrows in a row, for each rank, labels would hide the picture.
 constexpr double labelled_arrows_per_rank = 1.5;
 
-// Okabe and Ito's colours, which the colour-blind can tell apart; without the yellow.
+// Okabe and Ito's colors, which color-blind people can tell apart; without the yellow.
 constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                              "#56b4e9", "#e69f00", "#555555"};
 

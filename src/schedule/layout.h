@@ -1,5 +1,4 @@
-// What MPI defines for each operation: which bytes of a rank's buffers exist, and what the
-// output must hold at the end.
+// MPI's definition of each operation: which bytes of a rank's buffers exist, and what the output must hold at the end.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ struct Range {
     std::size_t end = 0;
 };
 
-// Sorted, disjoint, not empty, neighbours joined.
+// Sorted, disjoint, not empty, neighbors joined.
 using Ranges = std::vector<Range>;
 
 // What is wrong with the problem's blocks themselves; empty if nothing is: there must be one for

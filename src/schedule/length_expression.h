@@ -1,8 +1,8 @@
-// Places and lengths of a saved plan, in terms of the length that a problem has:
+// Places and lengths of a saved plan, in terms of the problem's length:
 //
 //     n          the length of the vector, or of a block
 //     d          from the start of a block to that of the next
-//     c(3/8)     where the third of eight parts of the vector ends, each of whole elements
+//     c(3/8)     the end of the third of eight parts of the vector, in whole elements
 //     l(x)       x in whole cache lines
 //     m(x,y)     the greater
 //     2n+64      sums, with whole numbers before each

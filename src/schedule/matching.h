@@ -1,4 +1,4 @@
-// Which put belongs to which arrive and which get to which offer, over all ranks.
+// Which put belongs to which arrive, and which get to which offer, over all ranks.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ struct Problem {
     int root = 0;
     // vector: length of the vector.  blocks: length of one block.  blocks_v: unused.
     std::size_t bytes = 0;
-    // blocks: distance between the starts of two neighbouring blocks (0: equal to bytes).
+    // blocks: distance between the starts of two neighboring blocks (0: equal to bytes).
     // It is larger than bytes when a long message is run piece by piece.
     std::size_t stride = 0;
     // blocks_v: every rank's block.  gatherv and scatterv: a rank that is not the root knows its

@@ -1,5 +1,5 @@
-// Runs the schedules of all ranks together, step by step, without data: who may go on when.
-// What is to be known about the run (data, clocks, times) an observer keeps.
+// Runs the schedules of all ranks together, step by step, without data: who may continue when.  An observer keeps what is
+// of interest about the run (data, clocks, times).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// No range is touched while another step may write it.
+// Checks that no range is touched while another step may write it.
 #pragma once
 
 #include <span>

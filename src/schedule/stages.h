@@ -1,5 +1,5 @@
-// Who meets whom on the way through the levels of a topology: in stage 0 the ranks of the innermost domains, then
-// one representative of each of these, and so on; in the last stage those of the outermost domains.
+// Who meets whom on the way up the levels of a topology: in stage 0 the ranks of each innermost domain, then one
+// representative of each of these, and so on; in the last stage those of the outermost domains.
 //
 //     2x2x2     01 23 45 67  ->  0,2  4,6  ->  0,4
 #pragma once

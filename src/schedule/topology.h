@@ -1,6 +1,5 @@
-// Where the ranks of a collective are: nested domains, the outermost first, for instance nodes,
-// sockets, and the cores that share a cache.  Pure data, the same on all ranks, so that schedules
-// may depend on it and tests invent it.
+// Where the ranks of a collective are: nested domains, the outermost first, for instance nodes, sockets, and the cores that
+// share a cache.  Pure data, the same on all ranks, so schedules may depend on it and tests may invent it.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// Proves a collective right, for one problem, without running it: a symbolic run of the
-// schedules of all ranks together.
+// Proves a collective right, for one problem, by a symbolic run of the schedules of all ranks together.
 #pragma once
 
 #include <span>

@@ -1,12 +1,12 @@
-// Which of two sides serves calls of one class faster, found out while both serve them: ours, and the
-// MPI library's own.  What it does follows from the number of the call and from what judge() is given, so
-// that ranks which give it the same decide the same at the same call.
+// Which of two sides serves calls of one class faster, Fanlight or the MPI library, found out while both serve them.
+// It depends only on the number of the call and on what judge() is given, so ranks that give it the same decide the same
+// at the same call.
 //
-//   calls 0 to 31                 ours, not measured: plans, pages and connections are made
-//   from then on                  blocks of four calls by one side, ours and theirs in Thue-Morse order, so that
-//                                 what changes slowly meets both alike; a block's first call is not measured
-//   after 1, 2, 4 and 8 rounds    (of eight blocks) the times are judged; when that is clear, or at the last,
-//                                 the comparison is over
+//   calls 0 to 31                 Fanlight's, not measured: plans, pages and connections are made
+//   from then on                  blocks of four calls by one side, in Thue-Morse order, so that slow changes affect
+//                                 both alike; the first call of a block is not measured
+//   after 1, 2, 4 and 8 rounds    (of eight blocks) the times are judged; the comparison ends when the result is clear,
+//                                 or with the last round
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ private:
     Verdict verdict_ = Verdict::open;
     double ratio_ = 1;
     std::vector<std::int64_t> times_;
-    std::vector<double> ratios_;  // of measured calls in neighbouring blocks
+    std::vector<double> ratios_;  // of measured calls in neighboring blocks
 };
 
 // How likely it is that of `n` fair coins at least `heads` show heads.

@@ -1,7 +1,7 @@
-// How long the records are in which blocks travel whose lengths their owners alone know (allgatherv_any.cpp): so
-// long that those of the last calls would have had room, where that is little more to move than what there was.
+// The length of records that carry blocks whose lengths only their owners know (allgatherv_any.cpp): as long as the blocks
+// of the last calls needed, if that moves little more than the blocks themselves.
 //
-// The same on all ranks, since it follows from lengths that all have learned.
+// The same on all ranks, because it follows from lengths that all have learned.
 #pragma once
 
 #include <algorithm>

@@ -15,7 +15,7 @@ namespace fanlight {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "mpi"};
+constexpr std::array<std::string_view, 7> conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "blocking", "mpi"};
 // Of how an algorithm runs, whichever it is; beside the parameters of its own.
 constexpr std::array<std::string_view, 3> ways{"transport", "flat", "lanes"};
 // `other` is what Situation::mpi says of a library that has no name here.
@@ -112,6 +112,8 @@ void set_condition(Rule& rule, const Assignment& a) {
         rule.oversubscribed = yes_or_no(a);
     } else if (a.name == "single_copy") {
         rule.single_copy = yes_or_no(a);
+    } else if (a.name == "blocking") {
+        rule.blocking = yes_or_no(a);
     } else {
         if (std::find(libraries.begin(), libraries.end(), a.value) == libraries.end())
             wrong("unknown MPI library " + quoted(a.value) + "; there are " + listed(libraries));
@@ -216,7 +218,8 @@ bool Rule::fits(const Situation& s) const {
     return s.operation == operation && bytes.contains(s.bytes) && ranks.contains(s.ranks) &&
            nodes.contains(s.nodes) &&
            oversubscribed.value_or(s.oversubscribed) == s.oversubscribed &&
-           single_copy.value_or(s.single_copy) == s.single_copy && (mpi.empty() || mpi == s.mpi);
+           single_copy.value_or(s.single_copy) == s.single_copy && blocking.value_or(s.blocking) == s.blocking &&
+           (mpi.empty() || mpi == s.mpi);
 }
 
 Rule parse_rule(std::string_view line, const std::string& where) {

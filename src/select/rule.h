@@ -26,6 +26,7 @@ struct Rule : Choice {
     Range<int> nodes;
     std::optional<bool> oversubscribed;
     std::optional<bool> single_copy;
+    std::optional<bool> blocking;
     std::string mpi;                       // empty: any
     std::string text;                      // where it stands and what it says
 

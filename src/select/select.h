@@ -4,19 +4,20 @@
 //   allreduce    bytes=..2K ranks=2..8 oversubscribed=yes    -> all-read-all
 //   bcast        bytes=1M.. single_copy=no                   -> native
 //
-// A condition that is not given holds always.  Ranges are inclusive, `K`, `M` and `G` are
-// powers of 1024.  bytes: the length of the vector, or of one block (v forms: the mean, total
-// bytes / ranks).  `native` is the MPI library's own.  Forced algorithms (FANLIGHT_ALGORITHM) are
-// written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an algorithm does
-// not take is an error.  file(mine.plan) is an algorithm that was saved in a file (docs/own-algorithms.md): where that is
-// not meant for the problem the next rule is looked at, also where it is forced.
+// A condition that is not given always holds.  Ranges are inclusive; `K`, `M` and `G` are powers of 1024.  bytes: the
+// length of the vector, or of one block (v forms: the mean, total bytes / ranks).  `native` is the MPI library's own.
+// Forced algorithms (FANLIGHT_ALGORITHM) are written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an
+// algorithm does not take is an error.  file(mine.plan) is an algorithm saved in a file (docs/own-algorithms.md); if it is
+// not meant for the problem the next rule is tried, even if it is forced.
 //
-// nodes=2.. are communicators whose ranks are on several nodes.  There the algorithm is what runs
-// between the nodes, one rank of each: `ring` is short for by-levels(ring).  lanes=yes: not one rank of each node but all
-// of them, each with its part of the data, `ring` is short for multi-lane(ring); such a rule is for nodes that have
-// equally many ranks and for operators that commute, and is passed over elsewhere.  flat=yes: the algorithm runs among
-// all ranks, as it also does where an operation has no levels; flat=no: there the rule is passed over.  transport= is how the algorithm's data moves:
-// shared, message, rma-fence, rma-lock or rma-flush; not given: shared in a node, else message.
+// blocking=no matches non-blocking and persistent calls.
+// nodes=2.. matches communicators with ranks on several nodes.  There the algorithm runs between the nodes:
+//   (default)    among one rank of each: `ring` is short for by-levels(ring)
+//   lanes=yes    among all, each with its part of the data: `ring` is short for multi-lane(ring).  Only for nodes with
+//                equally many ranks and operators that commute; elsewhere the rule is passed over
+//   flat=yes     among all ranks, as it also does if the operation has no levels; flat=no: then the rule is passed over
+// transport= is how the data moves: shared, message, rma-fence, rma-lock or rma-flush; by default shared in a node, else
+// message.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +42,7 @@ struct Situation {
     bool lanes = false;      // nor leave out any rank of a node
     bool oversubscribed = false;
     bool single_copy = true;
+    bool blocking = true;    // no: non-blocking and persistent ones
     bool commutative = true;
     Topology topology = {};  // of the ranks
     std::string_view mpi;   // "mpich", "openmpi", "impi", ...: the library that would serve it

@@ -1,4 +1,4 @@
-// What the message transport asks of the MPI library, as SMPI has it.
+// What the message transport needs of the MPI library, by SMPI.
 #include "collective/library.h"
 
 #include <cstdio>

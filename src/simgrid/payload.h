@@ -1,4 +1,4 @@
-// What the ranks of a simulated operation have, and whether what came of it is right.
+// The data of a simulated operation's ranks, and whether the result is right.
 #pragma once
 
 #include <cstdint>

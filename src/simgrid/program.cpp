@@ -1,10 +1,10 @@
 // Times collectives on a simulated network: each rank runs the schedules by the executor's messages, as ranks of several
-// nodes do, and time is SimGrid's.
+// nodes do, in SimGrid's time.
 //
 //   smpirun -np RANKS ... fanlight-simgrid OPERATION ROOT TOPOLOGY SIZES ALGORITHM...
 //
-// TOPOLOGY as in FANLIGHT_TOPOLOGY, `-` for none; SIZES with commas.  A line of JSON for each size and algorithm, and
-// `wrong` where a rank found other bytes than MPI says.  The ranks are threads of one process, of which one runs at a
+// TOPOLOGY as in FANLIGHT_TOPOLOGY, `-` for none; SIZES with commas.  It prints a line of JSON for each size and algorithm,
+// with `wrong` if a rank found other bytes than MPI defines.  The ranks are threads of one process, of which one runs at a
 // time: what they share here never changes.
 #include <mpi.h>
 #include <simgrid/s4u/Barrier.hpp>

@@ -1,4 +1,4 @@
-// The control groups of this process, whose limits may be tighter than the machine's.
+// The control groups of this process, whose limits may be lower than the machine's.
 #pragma once
 
 #include <filesystem>

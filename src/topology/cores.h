@@ -1,5 +1,5 @@
-// How many cores the ranks of this node may really use: the affinity mask and the cgroup's
-// quota may both be smaller than the machine.
+// How many cores the ranks of this node may really use: the affinity mask and the cgroup's quota may both allow fewer than
+// the machine has.
 #pragma once
 
 #include <sys/types.h>

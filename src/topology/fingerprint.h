@@ -1,5 +1,4 @@
-// What tells one kind of machine, MPI library and binding from another: measurements of the one
-// mean nothing on the other.
+// What identifies a kind of machine, MPI library and binding: measurements of one mean nothing on another.
 #pragma once
 
 #include <filesystem>

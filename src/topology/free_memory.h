@@ -1,6 +1,6 @@
-// How much memory this process may still take before the kernel ends somebody.
+// How much memory this process may still take before the kernel kills a process.
 //
-// Memory that is reserved (fallocate) beyond that is not refused: the kernel kills for it.
+// The kernel does not refuse to reserve more (fallocate): it kills for it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Where the ranks of a communicator are: what each of them tells the others, and the topology that all
-// of them make of it.
+// Where the ranks of a communicator are: what each publishes, and the topology that all make of it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which CPUs share a core, a cache, a NUMA domain, a package, as Linux tells it in its files.
+// Which CPUs share a core, a cache, a NUMA domain or a package, by Linux's files.
 #pragma once
 
 #include <cstddef>

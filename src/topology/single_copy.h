@@ -1,5 +1,4 @@
-// Whether this process may read and write another one's memory directly (process_vm_readv,
-// process_vm_writev).
+// Whether this process may read and write another one's memory directly (process_vm_readv, process_vm_writev).
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// What the executor asks of a transport between ranks that share no memory: messages, or one-sided
-// operations on windows.  Their MPI is in src/collective.
+// What the executor needs of a transport between ranks that share no memory: messages, or one-sided operations on
+// windows.  src/collective implements it by MPI.
 #pragma once
 
 #include <cstddef>

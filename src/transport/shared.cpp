@@ -13,7 +13,7 @@ constexpr std::size_t page = 4096;
 std::size_t whole(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // What a group of so many ranks has of each.  Up to 32 all is generous: lines are 128 bytes apart, since
-// processors fetch them in pairs.  Beyond, memory follows the lines, of which there are ranks x ranks x slots.
+// processors fetch them in pairs.  Beyond, memory follows the lines: ranks x ranks x slots.
 struct Shape {
     int ranks;  // at most
     std::uint64_t slots, areas, posts;

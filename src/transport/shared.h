@@ -2,27 +2,26 @@
 //
 // Operation number s of a group uses slot s mod slots(); each slot has its own cells:
 //
-//   line (from, to)          what one rank writes for another one:
+//   line (from, to)          what one rank writes for another:
 //     put cells              the j-th put; j mod depth() picks the cell
-//     channel                what it tells the writer of puts to it: how many it has taken (only where the
-//                            writer must know), where long ones may be written
+//     channel                for the writer of puts to this rank: how many it has taken (only if the writer must
+//                            know), and where long ones may be written
 //   offer cell (rank, k)     the k-th offer of a rank in an operation, read by many
-//   register (rank)          one bit for each rank, which that rank turns over to signal this one;
-//                            the reader remembers how it saw them last
+//   register (rank)          one bit for each rank, which that rank toggles to signal this one; the reader
+//                            remembers their last values
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   opened (rank)            one bit for each rank: it can load from that one's arena (memory/arena.h)
-//   staging (rank)           payloads that are too long for a cell; of these there are fewer
-//                            areas than slots, and operation s uses area s mod areas(), or,
-//                            where it stages more than an area holds, all of them
+//   staging (rank)           payloads that are too long for a cell.  There are fewer areas than slots: operation s
+//                            uses area s mod areas(), or all if it stages more than one area holds
 //
-// Each rank owns a part of the segment, on pages of its own, which it reserves itself: the lines of which it is
-// the reader, and its offers, register and staging.  What grows with the square of the ranks, the lines, is one
-// cache line for each slot where ranks are many.  A segment for one plan alone has lines for those pairs that exchange
-// puts in it: each rank writes into its part whose its lines are (line_owner), and the others look there.
+// Each rank owns a part of the segment, on pages of its own, and reserves it itself: the lines that it reads, and its
+// offers, register and staging.  The lines grow with the square of the ranks; with many ranks a line is one cache line for
+// each slot.  A segment for a single plan has lines only for pairs that exchange puts in it: each rank writes into its
+// part which line is whose (line_owner), and the others look there.
 //
-// A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags
-// carry the operation's number.  A slot is used again when every member is known to have read
-// all that it wanted from the lane's operation before; `done` (one line per member) says so.
+// A cell's flag only grows, has one writer and is written last.  Nothing is ever reset: flags contain the operation's
+// number.  A slot is used again when every member is known to have read all that it wanted of the slot's previous
+// operation; `done` (one line per member) says so.
 #pragma once
 
 #include <sys/types.h>
@@ -102,8 +101,8 @@ inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
     constexpr std::uint32_t last = (1u << tag_bits) - 1;
     return (number & last) ^ static_cast<std::uint32_t>(called * 0x9E3779B97F4A7C15u >> (64 - tag_bits));
 }
-// What a channel counts: the messages that were taken in this operation and, of the lane's
-// operations before, in others.
+// What a channel counts: the messages that were taken in this operation and, with the numbers of the slot's earlier
+// operations, in those.
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
 // Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
@@ -130,7 +129,7 @@ public:
     enum class Capacity { many, one };
     // What operations use of a rank's part, at most: all there can be, or what a plan does (extent_of).
     struct Extent {
-        int peers = std::numeric_limits<int>::max();  // of whom it has lines
+        int peers = std::numeric_limits<int>::max();  // with lines
         int offers = offers_per_operation;
         bool holds(const Extent& other) const { return peers >= other.peers && offers >= other.offers; }
     };
@@ -211,7 +210,7 @@ private:
     static constexpr std::size_t skew = 128;
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
-    // Lane 0 of this rank.
+    // Slot 0 of this rank.
     std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
         return r * part_bytes_ + first_slot_ + r % skews_ * skew;

@@ -58,18 +58,19 @@ def test_a_short_run(mpi, measure, tmp_path, fanlight_only):
     """Every operation: all three launches, the MPI library's own in each cell, and a rule for each; then programs use it."""
     folder = measure(mpi, "-n", 2, "--sizes", "64", *SHORT)
     cells = rows(folder)
-    assert {o for _, o, _ in cells} == {*tune.OPERATIONS, *tune.OF_ANY_SIZE}
+    assert {o for _, o, _ in cells} == set(tune.tune_plan.ALL)
     for key, row in cells.items():
         assert len(row["launches"]) == tune.LAUNCHES and all(min(one["native"]) > 0 for one in row["launches"]), key
         assert len(row["launches"][-1]) > 1, key
         assert not any(why.startswith("wrong") for why in row["excluded"].values()), row["excluded"]
     file, rules = rules_of(folder)
-    assert {words[0] for words in rules} == {o.replace("_", "-") for _, o, _ in cells}
+    assert {(words[0], "blocking=no" not in words) for words in rules} == \
+        {(tune.tune_plan.collective(o), tune.tune_plan.is_blocking(o)) for _, o, _ in cells}
     assert not (tmp_path / "cache/fanlight/tune.jsonl").exists()
 
     # A program finds it, by the fingerprint that it computes itself.
     text = file.read_text()
-    line, = [line for line in text.splitlines() if line.startswith("allreduce ")]
+    line, = [line for line in text.splitlines() if line.startswith("allreduce ") and "blocking=no" not in line]
     condition, comment = line.partition(" -> ")[0], line.partition("  # ")[2]
     condition = condition.replace("bytes=64..64", "bytes=..1M").replace("oversubscribed=no ", "")
     file.write_text(text.replace(line, f"{condition} -> binomial  # {comment}"))

@@ -108,9 +108,9 @@ def test_candidates():
     assert len(two) < len(eight) and "all-read-all" in eight and "recursive-doubling" in eight
     assert "recursive-doubling" not in tune_plan.candidates(_core, "allgather", 64, 6, False)
     assert not any("by-levels" in c for c in eight) and any("by-levels" in c for c in tune_plan.candidates(_core, "allgather", 64, 8, True))
-    for operation in (*tune_plan.OPERATIONS, *tune_plan.OF_ANY_SIZE):
+    for operation in tune_plan.ALL:
         for text in tune_plan.candidates(_core, operation, 1 << 20, 8, True):
-            _core.check_selection(f"{operation}:{text}")
+            _core.check_selection(f"{tune_plan.collective(operation)}:{text}")
 
 
 def test_what_does_not_fit_is_left_out():
@@ -158,6 +158,16 @@ def test_rules(tmp_path):
     f = _core.fingerprint("MPICH Version: 5.0.2")
     for part in ("processor", "domains", "kernel", "mpi", "binding"):
         assert f"# {part}: {f[part]}" in head
+
+
+def test_non_blocking_ones_have_rules_of_their_own(tmp_path):
+    m = made(["iallreduce"], binomial=1.2)
+    m.cells |= made(["allreduce"], [*m.sizes(4, "iallreduce"), 1 << 20], binomial=0.5).cells
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    for size, blocking, algorithm in ((64, True, "binomial"), (64, False, "native"), (1 << 20, False, "binomial")):
+        assert chosen(path, "allreduce", size, blocking=blocking)["algorithm"] == algorithm, (size, blocking)
+    assert set(tune_map.places(_core, m)[4]) == {"allreduce", "iallreduce"}
 
 
 def test_native_is_a_rule(tmp_path):

@@ -1,8 +1,8 @@
-// Everybody offers its block and reads all the others', starting at its neighbour's.
+// Everybody offers its block and reads all the others', starting at its neighbor's.
 //
 // Cost: a + (P - 1) n b in one round.
-// Source: Intra-Cell 4 (allgather, built like the broadcast of 3.3, OTA).  Any number of
-// ranks, blocks of any lengths (allgatherv uses it as it is).
+// Source: Intra-Cell 4 (allgather, built like the broadcast of 3.3, OTA).  Any number of ranks, blocks of any lengths
+// (allgatherv uses it as it is).
 #include "algorithms/peers.h"
 
 namespace fanlight::allgather_algorithms {

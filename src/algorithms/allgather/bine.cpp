@@ -1,10 +1,10 @@
-// Partners of Bine's butterfly (butterfly.h), the nearest last, exchange all that they have; the blocks lie packed in the
-// order in which that puts them together, and go to their places in the end.
+// In each step the partners of Bine's butterfly (butterfly.h), the nearest last, exchange all that they have.  The blocks
+// lie packed in the order in which that puts them together, and are copied to their places in the end.
 //
-// Cost: log2 P a + (P - 1) n b + P n c, n the length of a block, c the time to copy a byte; between nodes up to a third less
-// crosses links that many share.
-// Source: De Sensi et al. 2025 (SC'25, arXiv 2508.17311).  A power of two of ranks, blocks of any lengths (allgatherv uses it
-// as it is).
+// Cost: log2 P a + (P - 1) n b + P n c, n the length of a block, c the time to copy a byte.  Up to a third less crosses
+// shared links between nodes.
+// Source: De Sensi et al. 2025 (SC'25, arXiv 2508.17311).  A power of two of ranks, blocks of any lengths (allgatherv uses
+// it as it is).
 #include "algorithms/butterfly.h"
 
 namespace fanlight::allgather_algorithms {

@@ -1,14 +1,13 @@
-// Step k: the 2^k blocks r, r + 1, ... that rank r has go to rank r - 2^k; in the last step
-// only as many as are still missing there.
+// Step k: the 2^k blocks r, r + 1, ... that rank r has go to rank r - 2^k; in the last step only those that are still
+// missing there.
 //
 //     0 <- 1 <- 2 <- 3 <- 4 <- 0     then 0 <= 2 <= 4 <= 1 <= 3 <= 0, two blocks each
 //
-// With Parameters::degree k to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
+// With Parameters::degree k they go to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
 //
 // Cost: ceil(log2 P) a + n (P - 1) b, n the length of a block; of degree k (k - 1) a in each of ceil(log_k P) steps.
-// Source: Bruck et al. 1997 (radix r).  Any number of ranks.  The original gathers the blocks in shifted
-// order and turns them in the end; a put can write each to its place, in two pieces where
-// they wrap around, so that nothing is left to turn.
+// Source: Bruck et al. 1997 (radix r).  Any number of ranks.  The original gathers the blocks in shifted order and rotates
+// them in the end.  A put can write each to its place, in two pieces where they wrap around, so nothing is left to rotate.
 #include <algorithm>
 #include <vector>
 

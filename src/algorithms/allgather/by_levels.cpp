@@ -1,11 +1,11 @@
-// Blocks go up through the levels of the topology to one rank of each outermost domain, are gathered
-// between these to all of them, and come down again, all together.
+// Blocks go up through the levels of the topology to one rank of each outermost domain.  These ranks gather the blocks of
+// all, and the result comes down again in one piece.
 //
-// Cost: of each level that of a gather and of a bcast of all blocks there; between the n outermost
-// domains ceil(log2 n) a + N b, long ones (n - 1) a + N b, N the length of all blocks.
-// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 4.  Blocks of any lengths (allgatherv
-// uses it as it is).  Any topology: where a domain's ranks do not follow each other, or blocks do not touch (those of
-// a piece), the blocks travel packed, and each rank unpacks them.
+// Cost: of each level that of a gather and of a bcast of all blocks there; between the n outermost domains
+// ceil(log2 n) a + N b, long ones (n - 1) a + N b, N the length of all blocks.
+// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 4.  Blocks of any lengths (allgatherv uses it as it is).
+// Any topology: if a domain's ranks are not consecutive, or blocks do not touch (those of a piece), the blocks travel
+// packed, and each rank unpacks them.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

@@ -1,11 +1,11 @@
-// Every rank's block, in parts, flows from it through a circulant graph (bcast/circulant.cpp), all ranks' at the same time:
-// in each round rank r gives r + s, s one of ceil(log2 P) skips in turn, what that is to have next of each rank.
+// Every rank's block, cut into parts, flows from it through a circulant graph (bcast/circulant.cpp), those of all ranks at
+// the same time.  In each round rank r sends rank r + s (s one of ceil(log2 P) skips in turn) the next part of each block.
 //
-// Cost: (M - 1 + ceil(log2 P)) a + (P - 1) n b, M the number of parts, n the length of a block: of blocks of one length 1
-// part, as few rounds as there can be.
-// Source: Träff, arXiv 2407.18004.  Any number of ranks, blocks of any lengths (allgatherv uses it as it is): M as many as
-// make no part longer than the mean of all blocks and Parameters::minimum bytes (8 KiB), at most 64, so that one long block
-// does not go as a whole from rank to rank.
+// Cost: (M - 1 + ceil(log2 P)) a + (P - 1) n b, M the number of parts, n the length of a block.  Blocks of one length have
+// 1 part: the fewest rounds possible.
+// Source: Träff, arXiv 2407.18004.  Any number of ranks, blocks of any lengths (allgatherv uses it as it is).  M is so large
+// that no part is longer than the mean block and Parameters::minimum bytes (8 KiB), at most 64: one long block must not go
+// from rank to rank as a whole.
 #include "algorithms/circulant.h"
 
 namespace fanlight::allgather_algorithms {

@@ -1,9 +1,9 @@
-// Partners at distance 1, 2, 4 ... exchange all the blocks that they have; where P is no power of
-// two, the first ranks are folded in pairs, whose blocks travel together (fold.h).
+// Partners at distance 1, 2, 4 ... exchange all the blocks that they have.  If P is no power of two, the first ranks are
+// folded in pairs, whose blocks travel together (fold.h).
 //
 //     5 ranks: 0 -> 1, then 01 <-> 2   3 <-> 4, then 012 <=> 34, then 1 -> 0 all but its own
 //
-// Cost: log2 P a + n (P - 1) b, and a + n b before and a + n (P - 1) b behind for the folding.
+// Cost: log2 P a + n (P - 1) b; for the folding a + n b before and a + n (P - 1) b after.
 // Source: Spike exchange 3.5 and 5 (RMA_Allgather), for any number of ranks.
 #include "algorithms/blocks.h"
 #include "algorithms/fold.h"

@@ -1,16 +1,15 @@
-// Inside the outermost domains everybody reads everybody's block.  Then each rank of a domain fetches from another one:
-// rank 0 from the next, which has so many domains' blocks as this, rank 1 from as many domains further on, and so on; and
-// in the domain everybody reads what each has fetched.  So with m ranks a domain has m + 1 times as much in each step.
+// First, inside the outermost domains everybody reads everybody's block.  Then, in each step, the ranks of a domain that has
+// the blocks of d domains each fetch as many: rank 0 from the d-th domain after its own, rank 1 from the 2 d-th, and so on;
+// and everybody in the domain reads what each has fetched.  So with m ranks each step makes it m + 1 times as much.
 //
 //     9 domains of 2 ranks:  0 gets domain 1, 1 gets 2;  then 0 gets 3 to 5, 1 gets 6 to 8
 //
 // The blocks travel packed, those of the own domain first.
 //
-// Cost: over ceil(log_(m+1) D) steps a between the D domains, where a ring or doubling of one rank has D - 1 or log2 D; a block
+// Cost: ceil(log_(m+1) D) steps a between the D domains, where a ring or doubling of one rank has D - 1 or log2 D.  A block
 // crosses to each domain once: n (P - m) b there for each domain; m a + n P b inside; n P c, c the time to copy a byte.
-// Source: Bienz, Gautam, Kharel 2022 (locality-aware Bruck), where rank 0 fetches nothing.  Any number of ranks and
-// domains of any sizes, m those of the smallest; blocks of any lengths (allgatherv uses it as it is).  Of one domain it is
-// bruck.
+// Source: Bienz, Gautam, Kharel 2022 (locality-aware Bruck), where rank 0 fetches nothing.  Any number of ranks and domains
+// of any sizes, m that of the smallest; blocks of any lengths (allgatherv uses it as it is).  With one domain it is bruck.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
-// Each rank's block goes to the ranks of its place in the other outermost domains; what a rank then has is
-// gathered inside these, level by level, and put in the order of the ranks.  Long blocks are not packed for that, but
-// gathered in one operation for each of them; those of the own domain meanwhile.
+// Each rank's block goes to the ranks of its place in the other outermost domains.  Then the ranks gather what they have
+// inside the domains, level by level, and put it in rank order.  Long blocks are not packed for that, but gathered in one
+// operation each; those of the own domain meanwhile.
 //
 // Cost: between the n outermost domains ceil(log2 n) a + n b for each rank, n b the length of its place's blocks,
 // long ones (n - 1) a; a + b N (m - 1) / m inside a level of m parts, N the length of what its ranks then have; N c to

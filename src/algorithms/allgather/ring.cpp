@@ -2,9 +2,9 @@
 //
 //     0 -> 1 -> 2 -> 3 -> 0
 //
-// Cost: (P - 1) (a + n b), n the length of a block (the longest, where they differ).
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.1.  Any number of ranks, blocks of any lengths
-// (allgatherv uses it as it is); for long blocks: every step goes to a neighbour.
+// Cost: (P - 1) (a + n b), n the length of a block (the longest, if they differ).
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.1.  Any number of ranks, blocks of any lengths (allgatherv uses it as it is);
+// for long blocks, because every step goes to a neighbor.
 #include "schedule/builder.h"
 
 namespace fanlight::allgather_algorithms {

@@ -1,5 +1,5 @@
-// Everybody reads everybody's block, as in allgather/all_read_all.cpp.  All know all lengths, so that
-// nobody waits for a rank that has nothing.
+// Everybody reads everybody's block, as in allgather/all_read_all.cpp.  All ranks know all lengths, so nobody waits for a
+// rank that has nothing.
 //
 // Cost: a + (sum of the other blocks' lengths) b in one round.
 // Source: Intra-Cell 4 (vector forms), 3.3 (OTA).  Any number of ranks.

@@ -1,13 +1,13 @@
-// Step k: the 2^k blocks r, r + 1, ... that rank r has go to rank r - 2^k; in the last step
-// only as many as are still missing there.
+// Step k: the 2^k blocks r, r + 1, ... that rank r has go to rank r - 2^k; in the last step only those that are still
+// missing there.
 //
-// The blocks travel side by side in scratch, the own one first, so that a step is one message
-// wherever the blocks lie in output; copies bring them there in the end.
+// The blocks travel side by side in scratch, the own one first, so a step is one message wherever the blocks lie in the
+// output; copies bring them there in the end.
 //
-// With Parameters::degree k to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
+// With Parameters::degree k they go to the k - 1 ranks r - k^i, r - 2 k^i ... in step i.
 //
-// Cost: ceil(log2 P) a + N b + N c, N the sum of all blocks' lengths, c the time to copy a
-// byte; of degree k (k - 1) a in each of ceil(log_k P) steps.
+// Cost: ceil(log2 P) a + N b + N c, N the sum of all blocks' lengths, c the time to copy a byte; of degree k (k - 1) a in
+// each of ceil(log_k P) steps.
 // Source: Bruck et al. 1997 (radix r).  Any number of ranks; short blocks.
 #include <algorithm>
 #include <vector>

@@ -1,11 +1,10 @@
-// Partners at distance 1, 2, 4 ... exchange all the blocks that they have; where P is no power of
-// two, the first ranks are folded in pairs, whose blocks travel together (fold.h).
+// Partners at distance 1, 2, 4 ... exchange all the blocks that they have.  If P is no power of two, the first ranks are
+// folded in pairs, whose blocks travel together (fold.h).
 //
-// The blocks travel side by side in scratch, in rank order, so that a step is one message (two on
-// the way back to a folded rank) wherever the blocks lie in output; copies bring them there.
+// The blocks travel side by side in scratch, in rank order, so a step is one message (two on the way back to a folded rank)
+// wherever the blocks lie in the output; copies bring them there.
 //
-// Cost: log2 P a + N b + N c, and 2 a + N b for the folding, N the sum of all blocks' lengths, c
-// the time to copy a byte.
+// Cost: log2 P a + N b + N c, and 2 a + N b for the folding, N the sum of all blocks' lengths, c the time to copy a byte.
 // Source: Spike exchange 3.5 and 5 (RMA_Allgather), for any number of ranks; short blocks.
 #include <vector>
 

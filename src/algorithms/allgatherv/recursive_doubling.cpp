@@ -1,7 +1,7 @@
 // Partners at distance 1, 2, 4 ... exchange all the blocks that they have.
 //
-// The blocks travel side by side in scratch, in rank order, so that a step is one message
-// wherever the blocks lie in output; copies bring them there in the end.
+// The blocks travel side by side in scratch, in rank order, so a step is one message wherever the blocks lie in the output;
+// copies bring them there in the end.
 //
 // Cost: log2 P a + N b + N c, N the sum of all blocks' lengths, c the time to copy a byte.
 // Source: Spike exchange 3.5 and 5 (RMA_Allgather).  A power of two of ranks; short blocks.

@@ -1,7 +1,7 @@
-// halving-doubling with Bine's partners, at distance 1, 1, 3, 5, 11 ... in place of 1, 2, 4, 8, 16 ...
+// halving-doubling with Bine's partners, at distance 1, 1, 3, 5, 11 ... instead of 1, 2, 4, 8, 16 ...
 //
-// Cost: 2 log2 P a + 2 n (P - 1) / P b + n (P - 1) / P g; 2 (a + n b) + n g more where P is no power of two; between nodes up
-// to a third less crosses links that many share.
+// Cost: 2 log2 P a + 2 n (P - 1) / P b + n (P - 1) / P g; 2 (a + n b) + n g more if P is no power of two.  Up to a third
+// less crosses shared links between nodes.
 // Source: De Sensi et al. 2025 (SC'25, arXiv 2508.17311).  Any number of ranks; operators that commute.
 #include "algorithms/butterfly.h"
 

@@ -1,12 +1,12 @@
-// Reduces through the levels of the topology to one rank of each outermost domain, reduces between
-// these to all of them, and broadcasts through the levels.
+// Reduces through the levels of the topology to one rank of each outermost domain, reduces among these to all of them, and
+// broadcasts through the levels.
 //
-// Cost: of each level that of a reduce and of a bcast there; between the n outermost domains
-// ceil(log2 n) (a + n b + n g), long vectors 2 log2 n a + 2 n b.
-// Where the levels' algorithms are named and are allreduces: everybody takes part on each level, from the innermost on
-// with the ranks of its place in the other domains there; no way back, and each rank's messages between the domains.
-// Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; where that does
-// not commute and domains' ranks do not follow each other it is as of one domain.
+// Cost: of each level that of a reduce and of a bcast there; between the n outermost domains ceil(log2 n) (a + n b + n g),
+// long vectors 2 log2 n a + 2 n b.
+// If a rule names allreduces for the levels, everybody takes part on each level, from the innermost on with the ranks of
+// its place in the other domains: no way back, but messages of each rank between the domains.
+// Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; if the operator does not commute and
+// domains' ranks are not consecutive, all ranks count as one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/lanes.h"
 #include "algorithms/levels.h"

@@ -1,14 +1,14 @@
-// The lower and the upper half of the ranks each reduce up a binary tree of their own; the two roots exchange what
-// they have and combine it; then down the same trees.
+// The lower and the upper half of the ranks each reduce up a binary tree of their own.  The two roots exchange their
+// results and combine them; then the sum goes down the same trees.
 //
 //     0 1 -> 2    3 4 -> 5    2 5 -> 6 <-> 13 <- 9 12 ...      a rank's subtrees lie below it: rank order is kept
 //
-// Run piece by piece, pieces go up and down at the same time, and every rank has three neighbours at most.
+// Run piece by piece, pieces go up and down at the same time, and every rank has at most three neighbors.
 //
 // Cost: (2 h + 1) (a + n b) + (2 h + 1) n g, h = floor(log2(P / 2)) the trees' height; with M pieces
 // (2 h + 1 + 3 (M - 1)) (a + n / M (b + g)).
 // Source: Träff 2021 (doubly-pipelined, dual-root reduction-to-all).  Any number of ranks and any operator; both roots
-// compute lower (+) upper, so that all ranks get the same bits.
+// compute lower (+) upper, so all ranks get the same bits.
 #include "algorithms/reduction.h"
 
 namespace fanlight::allreduce_algorithms {

@@ -1,6 +1,6 @@
-// Each rank combines its share of the vector in its innermost domain, that one's share with the ranks of its
-// place in the domains around, and so on; between the outermost domains the shares are reduced to all, and
-// gathered again on the way back.
+// Each rank combines its share of the vector in its innermost domain; then, with the ranks of its place in the surrounding
+// domains, its share of that; and so on.  Between the outermost domains the shares are reduced to all, and gathered again
+// on the way back.
 //
 // Cost: 2 a + (b + g) N (m - 1) / m + b N (m - 1) / m inside a level of m parts, N the length that its ranks
 // share; between the n outermost domains each of their r ranks ceil(log2 n) (a + (b + g) N / r), long ones

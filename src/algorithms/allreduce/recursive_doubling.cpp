@@ -2,7 +2,7 @@
 //
 //     0 <-> 1   2 <-> 3        then  0 <-> 2   1 <-> 3
 //
-// Where P is no power of two, the first ranks are folded in pairs of neighbours (2i, 2i + 1),
+// Where P is no power of two, the first ranks are folded in pairs of neighbors (2i, 2i + 1),
 // so that rank order is kept: 2i gives its input to 2i + 1 and gets the result in the end.
 //
 // Cost: ceil(log2 P) (a + n b + n g), and 2 (a + n b) + n g for the folding.

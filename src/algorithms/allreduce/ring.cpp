@@ -1,13 +1,13 @@
-// The vector is cut into P parts.  Each goes once around the ring and collects every rank's share,
-// then once more to everybody.
+// The vector is cut into P parts.  Each goes once around the ring and collects every rank's share, then once more to
+// everybody.
 //
 //     step j: part r - j from rank r to r + 1, combined there;  P - 1 steps later part r + 1 is
 //     complete at rank r, and goes on to r + 1, r + 2, ...
 //
-// Cost: 2 (P - 1) a + 2 n (P - 1) / P b + n (P - 1) / P g: every step goes to a neighbour, and no
-// rank sends more than it must.
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.5; Patarasuk, Yuan 2009.  Any number of ranks;
-// operators that commute: a part's order starts at another rank for each.  Long vectors.
+// Cost: 2 (P - 1) a + 2 n (P - 1) / P b + n (P - 1) / P g: every step goes to a neighbor, and no rank sends more than it
+// must.
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.5; Patarasuk, Yuan 2009.  Any number of ranks; operators that commute, because
+// each part's order starts at another rank.  Long vectors.
 #include "algorithms/blocks.h"
 
 namespace fanlight::allreduce_algorithms {

@@ -1,9 +1,9 @@
-// Reduce to rank 0 up a tree of degree k by reads, then broadcast from it down the same tree by
-// reads: reduce/tree.cpp and bcast/tree.cpp behind one another.
+// Reduce to rank 0 up a tree of degree k by reads, then broadcast from it down the same tree by reads: reduce/tree.cpp,
+// then bcast/tree.cpp.
 //
 // Cost: h (k - 1) (a + n b + n g) + h (a + n b), h the tree's height, at most ceil(log_k P).
-// Source: Intra-Cell 3.4 and 3.3 (TREE).  Any number of ranks and any operator; all ranks get
-// rank 0's bits.  Degree 3 unless another is given.
+// Source: Intra-Cell 3.4 and 3.3 (TREE).  Any number of ranks and any operator; all ranks get rank 0's bits.  Degree 3
+// unless another is given.
 #include "algorithms/reduction.h"
 
 namespace fanlight::allreduce_algorithms {

@@ -1,4 +1,4 @@
-// Everybody offers all its blocks and reads its own from everybody, starting at its neighbour.
+// Everybody offers all its blocks and reads its own from everybody, starting at its neighbor.
 //
 // Cost: a + (P - 1) n b in one round, n the length of a block.
 // Source: Intra-Cell 4 (alltoall), built like 3.3 (OTA).  Any number of ranks.

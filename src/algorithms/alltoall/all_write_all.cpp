@@ -1,7 +1,7 @@
-// Everybody puts its blocks to everybody, all at the same time, beginning at its neighbour's.
+// Everybody puts its blocks to everybody, all at the same time, beginning with its neighbor's.
 //
-// Cost: a + (P - 1) n b in one round, n the length of a block.  Where blocks are staged, only
-// what is read is staged; the ranks behind the shift are the usual "spread" order.
+// Cost: a + (P - 1) n b in one round, n the length of a block.  If blocks are staged, each is for one reader.  Beginning
+// after the own rank is the usual "spread" order.
 // Source: Intra-Cell 4 (alltoall); 3.3 (G), from all ranks.  Any number of ranks.
 #include "algorithms/peers.h"
 

@@ -1,17 +1,16 @@
-// In each level a rank meets those that have its place in the other domains there: it hands each of them
-// all blocks for that one's domain together, from the innermost level to the outermost.  With 2x2, ranks
-// 0 1 | 2 3, of rank 0:
+// On each level, from the innermost to the outermost, a rank meets those that have its place in the other domains there,
+// and hands each of them all blocks for that one's domain together.  With 2x2, ranks 0 1 | 2 3, of rank 0:
 //
 //     to 1  what is for 1 and 3        then to 2  what is for 2, from itself and from 1
 //
-// A place's number has a digit for each level.  Before the exchange of a level its digit says for whom a
-// block is, and behind it from whom; what is for the same rank there is packed side by side first.
+// A place's number has a digit for each level.  Before the exchange of a level its digit tells for whom a block is, and
+// after it from whom.  Blocks for the same rank are packed side by side first.
 //
-// Cost: in each level of radix m a + (m - 1) / m n P b, n the length of a block, and n P c to pack, c the
-// time to copy a byte: few messages between the domains, but each block moves once in each level.
-// Source: Bruck et al. 1997 (radix r), its digits the machine's.  Where a level's domains differ in size it is
-// as of one domain; where their ranks do not follow each other, or blocks do not touch (those of a piece), blocks are
-// packed once more before and behind it.
+// Cost: in each level of radix m a + (m - 1) / m n P b, n the length of a block, and n P c to pack, c the time to copy a
+// byte: few messages between the domains, but each block moves once in each level.
+// Source: Bruck et al. 1997 (radix r), its digits the machine's.  A level whose domains differ in size counts as one
+// domain.  If their ranks are not consecutive, or blocks do not touch (those of a piece), blocks are packed once more
+// before and after.
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -1,7 +1,7 @@
 // Round i: block r + i goes to rank r + i, and rank r - i's block comes in.
 //
-// Cost: (P - 1) (a + n b), n the length of a block; in each round every rank sends to and
-// receives from one peer, so that nobody is crowded.
+// Cost: (P - 1) (a + n b), n the length of a block.  In each round every rank sends to one peer and receives from one, so
+// there is no contention.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.3.  Any number of ranks; long blocks.
 #include "schedule/builder.h"
 

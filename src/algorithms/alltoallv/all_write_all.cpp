@@ -1,8 +1,7 @@
-// Everybody puts its blocks to everybody, all at the same time, beginning at its neighbour's.
+// Everybody puts its blocks to everybody, all at the same time, beginning with its neighbor's.
 //
-// A rank knows what it sends and what it receives, but neither where in its peers' outputs its
-// blocks go nor where in their inputs they lie: so nothing can be read, and of a put the target
-// alone knows the place.
+// A rank knows what it sends and what it receives, but neither where in its peers' outputs its blocks go nor where in their
+// inputs they lie.  So nothing can be read, and only the target of a put knows its place.
 //
 // Cost: a + (sum of the other blocks' lengths) b in one round.
 // Source: Intra-Cell 4 (vector forms); 3.3 (G), from all ranks.  Any number of ranks.

@@ -1,10 +1,11 @@
-// Through the outermost level of the topology, in lanes: a rank gives each neighbour in its domain what it has for that one's lane, all domains' blocks in one message,
-// and then one message goes along the lane to each other domain, with the blocks of all ranks of this one.  Blocks of
-// Parameters::minimum bytes or more (by default of more than 4 KiB) go straight, as do all inside a domain.
+// In lanes through the outermost level of the topology.  A rank gives each neighbor in its domain, in one message, the
+// blocks of all domains for that neighbor's lane.  Then one message goes along the lane to each other domain, with the
+// blocks of all ranks of this one.  Blocks of Parameters::minimum bytes or more (by default of more than 4 KiB) go straight,
+// as do all inside a domain.
 //
 // Cost: n - 1 messages of a rank for d domains of n ranks, and d - 1 between domains instead of (d - 1) n; a short block
-// moves twice and is packed twice.  Before it each rank tells its neighbours their blocks' lengths, 8 bytes for each domain.
-// Source: Traff, Hunold 2020 (multi-lane).  Domains of one size; where they are not all blocks go straight.
+// moves twice and is packed twice.  Before that each rank sends its neighbors their blocks' lengths, 8 bytes per domain.
+// Source: Träff, Hunold 2020 (multi-lane).  Domains of one size; otherwise all blocks go straight.
 #include <algorithm>
 #include <numeric>
 #include <utility>

@@ -1,7 +1,7 @@
-// Round i: a block to rank r + i, one from rank r - i: alltoall/pairwise.cpp with blocks of any
-// lengths, of whose places their targets alone know.
+// Round i: a block to rank r + i, one from rank r - i: alltoall/pairwise.cpp with blocks of any lengths, whose places only
+// their targets know.
 //
-// Cost: (P - 1) (a + n b), n the length of the longest block; nobody is crowded.
+// Cost: (P - 1) (a + n b), n the length of the longest block; no contention.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.3.  Any number of ranks; long blocks.
 #include "schedule/builder.h"
 

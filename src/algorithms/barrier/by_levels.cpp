@@ -1,9 +1,8 @@
-// Signals go up through the levels of the topology, are exchanged between its outermost domains, and
-// come down again.
+// Signals go up through the levels of the topology, are exchanged between its outermost domains, and come down again.
 //
 // Cost: 2 a inside each level, its own a; ceil(log2 n) a between the n outermost domains.
-// Where the levels' algorithms are named and are barriers: everybody takes part on each level, as in allreduce's.
-// Source: Intra-Cell 3.2 (TREE), its tree the machine's.  Any topology; of one domain: dissemination.
+// If a rule names barriers for the levels, everybody takes part on each level, as in allreduce's.
+// Source: Intra-Cell 3.2 (TREE), its tree the machine's.  Any topology; with one domain it is dissemination.
 #include "algorithms/declarations.h"
 #include "algorithms/lanes.h"
 #include "algorithms/levels.h"

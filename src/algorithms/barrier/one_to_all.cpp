@@ -1,8 +1,7 @@
-// Everybody tells everybody that it is there, and waits for all the others.
+// Everybody signals everybody, and waits for all the others.
 //
-// Cost: one round; P - 1 zero-byte offers read by each rank: a + (P - 2) o, where o is the
-// overhead of looking at one more flag.  The paper's OTA goes through a root and takes two
-// latencies; among flags in shared memory the root can be left out.
+// Cost: one round; P - 1 zero-byte offers read by each rank: a + (P - 2) o, where o is the overhead of loading one more
+// flag.  The paper's OTA goes through a root and takes two latencies; with flags in shared memory no root is needed.
 // Source: Intra-Cell 3.2 (OTA).  Any number of ranks.
 #include "algorithms/peers.h"
 

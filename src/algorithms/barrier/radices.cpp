@@ -1,11 +1,11 @@
-// Level by level the domains of a domain meet (shares.h): each rank hears from one rank of each of the others that all
-// ranks there have come; so in the end it has heard of all, and nothing need come back.
+// Level by level the domains of a domain meet (shares.h): each rank hears from one rank of each other domain that all ranks
+// there have come.  So in the end it has heard of all, and nothing need come back.
 //
 //     5 ranks, 01 | 234:  0 and 1, and 2, 3 and 4 tell each other;  then 2 and 4 hear from 0, 3 from 1, 0 from 2, 1 from 3
 //
-// Cost: a in each level, for m domains to m - 1 ranks or, where they differ in size, some more.
-// Source: Jocksch et al. 2026 (hardware radices); Hoefler et al. 2006 (n-way dissemination).  Any number of ranks and domains
-// of any sizes; at most Parameters::degree meet.
+// Cost: a in each level, for m domains to m - 1 ranks, or some more if they differ in size.
+// Source: Jocksch et al. 2026 (hardware radices); Hoefler et al. 2006 (n-way dissemination).  Any number of ranks and
+// domains of any sizes; at most Parameters::degree meet.
 #include "algorithms/shares.h"
 
 namespace fanlight::barrier_algorithms {

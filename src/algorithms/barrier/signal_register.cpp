@@ -1,7 +1,6 @@
-// Every rank sets its bit of one word at rank 0, which waits until all are set and tells everybody.
+// Every rank sets its bit of one word at rank 0, which waits until all are set and signals everybody.
 //
-// Cost: 2 a; P - 1 atomic operations on one word, where the flags of tree and one_to_all are a
-// cache line each.
+// Cost: 2 a; P - 1 atomic operations on one word, where tree and one_to_all have flags of a cache line each.
 // Source: Intra-Cell 3.2 (SIG).  Any number of ranks.
 #include "schedule/builder.h"
 

@@ -1,9 +1,9 @@
 // Signals go up a tree of degree k to rank 0, then down the same tree.
 //
-//     up: 8 7 -> 6, 5 4 -> 3, 2 1 -> 0, then 6 3 -> 0        down: the same turned round
+//     up: 8 7 -> 6, 5 4 -> 3, 2 1 -> 0, then 6 3 -> 0        down: the reverse
 //
-// Cost: 2 ceil(log_k P) a; 2 (P - 1) signals.  Degree P and more: all to rank 0 and back, which
-// is the paper's OTA with its root.
+// Cost: 2 ceil(log_k P) a; 2 (P - 1) signals.  Degree P and more: all to rank 0 and back, which is the paper's OTA with its
+// root.
 // Source: Intra-Cell 3.2 (TREE).  Any number of ranks; degree 3 unless another is given.
 #include "algorithms/trees.h"
 #include "schedule/builder.h"

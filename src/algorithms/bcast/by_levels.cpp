@@ -1,5 +1,5 @@
-// The vector goes down a binomial tree between the outermost domains of the topology, and then
-// through the levels: in each domain everybody reads it from one rank, in the root's while it is on its way to the others.
+// The vector goes down a binomial tree between the outermost domains of the topology, and then through the levels: in each
+// domain everybody reads it from one rank.  The root's domain does so while the vector is on its way to the others.
 //
 // Cost: ceil(log2 n) (a + n b) between the n outermost domains; inside each level a + n b, its own.
 // Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.3 (OTA).  Any topology.

@@ -1,12 +1,12 @@
-// The vector's blocks flow from the root through a circulant graph: in each round every rank receives a block from the
-// rank s before it, s one of ceil(log2 P) skips in turn, and passes one on to the rank s behind it.
+// The vector's blocks flow from the root through a circulant graph: in each round every rank receives a block from the rank
+// s before it, s one of ceil(log2 P) skips in turn, and passes one on to the rank s after it.
 //
 //     5 ranks, skips 1 2 3:  0 -> 1;  0 -> 2, 1 -> 3;  0 -> 3, 1 -> 4, 2 -> 0 ...; then again, with the next blocks
 //
-// Cost: (M - 1 + ceil(log2 P)) (a + n / M b) for M blocks, as few rounds as there can be: no block comes twice to a rank.
+// Cost: (M - 1 + ceil(log2 P)) (a + n / M b) for M blocks, the fewest rounds possible: no rank gets a block twice.
 // Each rank finds its own part of the schedule in O(log P) steps, and its peers' likewise.
-// Source: Träff, arXiv 2407.18004 and 2312.11236.  Any number of ranks.  M as many as have Parameters::minimum bytes (8 KiB), at
-// most 64.
+// Source: Träff, arXiv 2407.18004 and 2312.11236.  Any number of ranks.  M is so large that a block has Parameters::minimum
+// bytes (8 KiB), at most 64.
 #include "algorithms/circulant.h"
 
 namespace fanlight::bcast_algorithms {

@@ -1,5 +1,5 @@
-// The vector goes to all ranks of the root's outermost domain; from there each part to the ranks of its place
-// in the other domains, which gather it level by level.
+// The vector goes to all ranks of the root's outermost domain, and from there each part to the ranks of its place in the
+// other domains, which gather it level by level.
 //
 // Cost: 2 (a + b N (m - 1) / m) among the m ranks of the root's domain, N the length; between the n outermost
 // domains each of their r ranks ceil(log2 n) (a + b N / r); a + b N' (m' - 1) / m' inside a level of m' parts,

@@ -1,9 +1,9 @@
 // The root offers its vector, everybody reads it.
 //
-// Cost: a + n b (1 + contention), contention being what P - 1 readers of the same memory do
-// to each other: little inside a node, P - 1 for readers behind one network link.
-// Source: Intra-Cell 3.3 (OTA).  Any number of ranks.  With Parameters::shift, against a hot spot:
-// the i-th rank behind the root begins i * shift bytes further on and reads the start last.
+// Cost: a + n b (1 + contention).  The contention of P - 1 readers of the same memory is small inside a node, and P - 1 for
+// readers behind one network link.
+// Source: Intra-Cell 3.3 (OTA).  Any number of ranks.  Parameters::shift avoids a hot spot: the i-th rank after the root
+// begins i * shift bytes further on and reads the start last.
 #include "schedule/builder.h"
 
 namespace fanlight::bcast_algorithms {

@@ -1,10 +1,9 @@
-// As scatter_ring_allgather, but a rank keeps the parts of its whole subtree that the scatter
-// has brought to it anyway, and the ring does not bring them again.  The ring opens: the root
-// receives nothing, and rank 4 of 8, which has 4 5 6 7, is through after 3 2 1 0.
+// As scatter_ring_allgather, but a rank keeps the parts of its whole subtree that the scatter has brought it anyway, and
+// the ring does not bring them again.  The ring opens: the root receives nothing, and rank 4 of 8, which has 4 5 6 7, is
+// done after 3 2 1 0.
 //
-// Cost: (ceil(log2 P) + P - 1) a + 2 n (P - 1) / P b for the last rank, as before, but fewer
-// messages compete for the links: P^2 - (sum of all subtrees' sizes) in the ring, 44 instead
-// of 56 for 8 ranks, 75 instead of 90 for 10.
+// Cost: (ceil(log2 P) + P - 1) a + 2 n (P - 1) / P b for the last rank, as before, but fewer messages compete for the
+// links: P^2 - (sum of all subtrees' sizes) in the ring, 44 instead of 56 for 8 ranks, 75 instead of 90 for 10.
 // Source: Pruned ring IV (MPI_Bcast_opt).  Any number of ranks.
 #include "algorithms/bcast/scatter_and_ring.h"
 #include "algorithms/blocks.h"

@@ -1,13 +1,13 @@
-// Aware of nodes: the vector goes down a binomial tree in the root's node, by a pruned ring from
-// node to node, then down a binomial tree in each of the other nodes.  A node is represented by the
-// root where it has it, else by its first rank.  With the topology 3+3+1:
+// Aware of nodes: the vector goes down a binomial tree in the root's node, by a pruned ring from node to node, then down a
+// binomial tree in each of the other nodes.  The root represents its node, the first rank any other.  With the topology
+// 3+3+1:
 //
 //     0 -> 1      first; then the ring among 0, 3 and 6; then   3 -> 4
 //     +--> 2                                                    +--> 5
 //
-// Fewer messages between the nodes than a ring of all ranks, and inside a node each vector whole.
-// Source: Pruned ring I and III (what MPICH does for medium messages and ranks that are no power of
-// two, with the pruned ring of IV).  Any topology, of which it takes the outermost level.
+// Fewer messages between the nodes than in a ring of all ranks; inside a node whole vectors travel.
+// Source: Pruned ring I and III (what MPICH does for medium messages and ranks that are no power of two, with the pruned
+// ring of IV).  Any topology; it uses the outermost level.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

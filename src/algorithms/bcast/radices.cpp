@@ -1,5 +1,5 @@
-// From domain to domain around the root the vector is shared out among all ranks, then gathered on the way back
-// (shares.h); who passed a part on has it.
+// From domain to domain around the root the vector is divided among all ranks, then gathered on the way back (shares.h).
+// A rank that passed a part on keeps it.
 //
 //     4 ranks, 01 | 23, root 0:  1 gets the second half;  2 a quarter of 0, 3 one of 1;  these to the two others; then
 //     inside 0 and 1, 2 and 3 give each other what is missing

@@ -1,10 +1,10 @@
-// Each rank moves one part of the vector to everybody: it reads its part from the root and offers
-// it to the others, who read all the parts.
+// Each rank moves one part of the vector to everybody: it reads its part from the root and offers it to the others, who
+// read all the parts.
 //
 //     part 0: at the root     part 1: 0 <- 1, then 1 <- 2, 3     part 2: 0 <- 2, then 2 <- 1, 3
 //
-// A part has at least Parameters::minimum bytes, so that a short vector has fewer parts than
-// ranks, and what is shorter than two parts everybody reads from the root.
+// A part has at least Parameters::minimum bytes, so a short vector has fewer parts than ranks.  If it is shorter than two
+// parts, everybody reads it from the root.
 //
 // Cost: 2 a + n b; M (P - 1) messages for M parts, n / M of everybody's read from each of M ranks.
 // Source: Intra-Cell 3.3 (AG).  Any number of ranks; for long vectors.

@@ -1,5 +1,4 @@
-// The first half that both ring broadcasts share: parts of the vector are scattered down a
-// binomial tree.
+// The first half of both ring broadcasts: parts of the vector are scattered down a binomial tree.
 #pragma once
 
 #include "algorithms/trees.h"

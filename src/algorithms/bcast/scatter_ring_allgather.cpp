@@ -1,12 +1,11 @@
-// The vector's P parts are scattered down a binomial tree; then every part goes once around
-// the ring, to ranks that have it already too (see pruned_ring for what that wastes).
+// The vector's P parts are scattered down a binomial tree; then every part goes once around the ring, even to ranks that
+// have it already (pruned_ring avoids that).
 //
 //     scatter: 0 -[4567]-> 4 -[67]-> 6 -[7]-> 7 ...      ring, step j: part r - j goes to r + 1
 //
-// Cost: (ceil(log2 P) + P - 1) a + 2 n (P - 1) / P b; P (P - 1) messages in the ring: 56 for
-// 8 ranks, 90 for 10.
-// Source: Pruned ring III (MPI_Bcast_native); Thakur, Rabenseifner, Gropp 2005.  Any number of
-// ranks; the baseline that the paper improves upon.
+// Cost: (ceil(log2 P) + P - 1) a + 2 n (P - 1) / P b; P (P - 1) messages in the ring: 56 for 8 ranks, 90 for 10.
+// Source: Pruned ring III (MPI_Bcast_native); Thakur, Rabenseifner, Gropp 2005.  Any number of ranks; the baseline that the
+// paper improves upon.
 #include "algorithms/bcast/scatter_and_ring.h"
 #include "algorithms/blocks.h"
 

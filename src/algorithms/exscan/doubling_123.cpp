@@ -1,5 +1,5 @@
-// At distance 1 inputs move up, at distance 2 sums of two operands, and from then on, at distance 3, 6, 12 ..., what a
-// rank has, which are as many operands below its own.
+// At distance 1 inputs move up, at distance 2 sums of two operands, and from then on, at distance 3, 6, 12 ..., what a rank
+// has: the sum of as many operands below its own.
 //
 //     rank 7:  gets 6;  then 4 + 5 from rank 5;  then 1 + 2 + 3 from rank 4;  then 0 from rank 1
 //

@@ -1,9 +1,9 @@
 // Everybody puts its block to the root.
 //
-// Cost: a + n b in one round where the memory bears P - 1 writers; the root copies its own
-// block meanwhile.  For long blocks, which the writers' cores then move instead of the root's.
-// Source: RMA trees II (linear), turned round.  Any number of ranks, blocks of any lengths (gatherv
-// uses it as it is): there a rank that is not the root needs its own length alone.
+// Cost: a + n b in one round if the memory sustains P - 1 writers; the root copies its own block meanwhile.  For long
+// blocks: the writers' cores move them instead of the root's.
+// Source: RMA trees II (linear), reversed.  Any number of ranks, blocks of any lengths (gatherv uses it as it is): there
+// every rank but the root only needs its own length.
 #include "algorithms/peers.h"
 
 namespace fanlight::gather_algorithms {

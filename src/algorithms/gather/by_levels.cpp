@@ -1,10 +1,10 @@
-// Blocks go up through the levels of the topology to one rank of each outermost domain, and from these
-// to the root; what a rank has gathered travels together.
+// Blocks go up through the levels of the topology to one rank of each outermost domain, and from these to the root.  A rank
+// sends what it has gathered together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each has.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: where a
-// domain's ranks do not follow each other, or blocks do not touch (those of a piece), the root unpacks
-// them; long ones go to it one by one.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: if a domain's
+// ranks are not consecutive, or blocks do not touch (those of a piece), the root unpacks them; long ones go to it one by
+// one.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

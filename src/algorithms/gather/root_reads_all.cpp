@@ -1,8 +1,8 @@
 // Everybody offers its block, the root reads them all.
 //
 // Cost: a + (P - 1) n b in one round, all at the root.
-// Source: Intra-Cell 4 (gather), built like 3.3 (OTA).  Any number of ranks, blocks of any
-// lengths (gatherv uses it as it is): a rank that is not the root needs its own length alone.
+// Source: Intra-Cell 4 (gather), built like 3.3 (OTA).  Any number of ranks, blocks of any lengths (gatherv uses it as it
+// is): every rank but the root only needs its own length.
 #include "algorithms/peers.h"
 
 namespace fanlight::gather_algorithms {

@@ -1,10 +1,9 @@
-// Everybody puts its block to the root, which alone knows where it goes: gather/all_write_root.cpp
-// with blocks of any lengths.
+// Everybody puts its block to the root, and only the root knows where it goes: gather/all_write_root.cpp with blocks of any
+// lengths.
 //
-// Cost: a + n b in one round where the memory bears P - 1 writers, n the length of the longest
-// block: the writers' cores move the blocks instead of the root's.
-// Source: RMA trees II (linear), turned round.  Any number of ranks; a rank that is not the root
-// needs its own length alone.
+// Cost: a + n b in one round if the memory sustains P - 1 writers, n the length of the longest block: the writers' cores
+// move the blocks instead of the root's.
+// Source: RMA trees II (linear), reversed.  Any number of ranks; every rank but the root only needs its own length.
 #include "algorithms/declarations.h"
 
 namespace fanlight::gatherv_algorithms {

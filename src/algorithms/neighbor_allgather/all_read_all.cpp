@@ -1,7 +1,7 @@
-// Everybody offers its block once, and reads those of its neighbours.
+// Everybody offers its block once, and reads those of its neighbors.
 //
-// Cost: a + (sum of the lengths of the incoming edges) b in one round.  A block that is staged is
-// staged once, however many read it.
+// Cost: a + (sum of the lengths of the incoming edges) b in one round.  A block is staged at most once, however many
+// neighbors read it.
 // Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph.
 #include "algorithms/neighbors.h"
 

@@ -1,4 +1,4 @@
-// Everybody puts its block to all its neighbours.
+// Everybody puts its block to all its neighbors.
 //
 // Cost: a + (sum of the lengths of the edges) b in one round.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.

@@ -1,5 +1,5 @@
-// Everybody offers all its blocks, and reads its own from its neighbours: since all blocks have one
-// length, a rank knows where in a neighbour's input its own begins.
+// Everybody offers all its blocks, and reads its own from its neighbors.  All blocks have one length, so a rank knows where
+// in a neighbor's input its own begins.
 //
 // Cost: a + (sum of the lengths of the incoming edges) b in one round.
 // Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph.

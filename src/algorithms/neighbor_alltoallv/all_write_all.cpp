@@ -1,5 +1,5 @@
-// Everybody puts their blocks to its neighbours.  Where a block
-// goes its target alone knows, and where it lies its owner: so that nothing can be read.
+// Everybody puts its blocks to its neighbors.  Only the target knows where a block goes, and only the owner where it lies,
+// so nothing can be read.
 //
 // Cost: a + (sum of the lengths of the edges) b in one round.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.

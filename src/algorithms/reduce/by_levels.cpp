@@ -1,10 +1,8 @@
-// Reduces through the levels of the topology to one rank of each outermost domain, and from these to
-// the root.
+// Reduces through the levels of the topology to one rank of each outermost domain, and from these to the root.
 //
-// Cost: of each level that of a reduce there; between the n outermost domains
-// ceil(log2 n) (a + n b + n g).
-// Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; where that does
-// not commute and domains' ranks do not follow each other it is as of one domain.
+// Cost: of each level that of a reduce there; between the n outermost domains ceil(log2 n) (a + n b + n g).
+// Source: Pruned ring I (multi-core aware collectives).  Any topology and operator; if the operator does not commute and
+// domains' ranks are not consecutive, all ranks count as one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

@@ -1,9 +1,9 @@
-// bcast/circulant.cpp backwards: blocks flow through the circulant graph to the root, and each rank combines what comes
+// bcast/circulant.cpp in reverse: blocks flow through the circulant graph to the root, and each rank combines what arrives
 // with its own before it passes it on.
 //
-// Cost: (M - 1 + ceil(log2 P)) (a + n / M (b + g)) for M blocks, as few rounds as there can be.
-// Source: Träff, arXiv 2407.18004.  Any number of ranks; operators that commute.  M as many as have Parameters::minimum bytes
-// (8 KiB), at most 64.
+// Cost: (M - 1 + ceil(log2 P)) (a + n / M (b + g)) for M blocks, the fewest rounds possible.
+// Source: Träff, arXiv 2407.18004.  Any number of ranks; operators that commute.  M is so large that a block has
+// Parameters::minimum bytes (8 KiB), at most 64.
 #include <vector>
 
 #include "algorithms/circulant.h"

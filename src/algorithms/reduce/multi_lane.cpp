@@ -1,6 +1,6 @@
-// Each rank combines its share of the vector in its innermost domain, that one's share with the ranks of its
-// place in the domains around, and so on; between the outermost domains the shares go to the root's, where
-// they are gathered.
+// Each rank combines its share of the vector in its innermost domain; then, with the ranks of its place in the surrounding
+// domains, its share of that; and so on.  Between the outermost domains the shares go to the root's domain, where they are
+// gathered.
 //
 // Cost: a + (b + g) N (m - 1) / m inside a level of m parts, N the length that its ranks share; between the n
 // outermost domains each of their r ranks ceil(log2 n) (a + (b + g) N / r); a + b N (m - 1) / m to gather.

@@ -1,4 +1,4 @@
-// As allreduce/radices.cpp, but on the way back the parts go through the root's domains alone, to the root.
+// As allreduce/radices.cpp, but on the way back the parts go only through the root's domains, to the root.
 //
 // Cost: over stages of m ranks: of puts 2 a, of many ranks 2 (m - 1) a;  2 n (P - 1) / P b + n (P - 1) / P g at the root.
 // Source: Jocksch et al. 2026 (hardware radices).  Any number of ranks and domains of any sizes; any operator.

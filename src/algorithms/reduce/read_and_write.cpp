@@ -1,8 +1,8 @@
-// The root reads the first half of everybody's vector while they write the second half to the
-// root, which then combines: all cores copy, where root_reads_all leaves that to the root's.
+// The root reads the first half of everybody's vector while they write the second half to the root, which then combines.
+// So all cores copy, where root_reads_all leaves that to the root's.
 //
-// Cost: a + n (P - 1) / 2 b + n (P - 1) g for two ranks; for more, reduce_scatter_gather also
-// shares the combining.  Source: Intra-Cell 3.3 (OTA and G), for reduce.  Any number of ranks.
+// Cost: a + n (P - 1) / 2 b + n (P - 1) g for two ranks; for more, reduce_scatter_gather also shares the combining.
+// Source: Intra-Cell 3.3 (OTA and G), for reduce.  Any number of ranks.
 #include "algorithms/peers.h"
 
 namespace fanlight::reduce_algorithms {

@@ -1,14 +1,13 @@
-// Results go up a tree of degree k; each rank reads its children's and combines them in rank
-// order.  Degree 1 is a pipeline.
+// Results go up a tree of degree k; each rank reads its children's and combines them in rank order.  Degree 1 is a
+// pipeline.
 //
 //     0 <- 1, 2, 3, 6     3 <- 4, 5     6 <- 7, 8       (degree 3, 9 ranks)
 //
-// Run piece by piece, a rank combines a piece while its parent reads the one before: the paper's
-// double buffering, the buffers being the areas of the staging.
+// Run piece by piece, a rank combines a piece while its parent reads the previous one: the paper's double buffering, in the
+// areas of the staging.
 //
 // Cost: h (k - 1) (a + n b + n g), h the tree's height, at most ceil(log_k P).
-// Source: Intra-Cell 3.4 (TREE).  Any number of ranks and any operator; degree 3 unless another
-// is given.
+// Source: Intra-Cell 3.4 (TREE).  Any number of ranks and any operator; degree 3 unless another is given.
 #include "algorithms/reduction.h"
 
 namespace fanlight::reduce_algorithms {

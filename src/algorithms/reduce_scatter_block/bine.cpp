@@ -1,8 +1,8 @@
-// Partners of Bine's butterfly (butterfly.h), the nearest first, halve what they are responsible for; the blocks lie
-// packed in the order in which that divides them.
+// In each step the partners of Bine's butterfly (butterfly.h), the nearest first, halve the blocks that they are
+// responsible for.  The blocks lie packed in the order in which that divides them.
 //
-// Cost: log2 P a + (P - 1) n (b + g) + P n c, n the length of a block, c the time to copy a byte; between nodes up to a third
-// less crosses links that many share.
+// Cost: log2 P a + (P - 1) n (b + g) + P n c, n the length of a block, c the time to copy a byte.  Up to a third less
+// crosses shared links between nodes.
 // Source: De Sensi et al. 2025 (SC'25, arXiv 2508.17311).  A power of two of ranks, blocks of any lengths (reduce_scatter
 // uses it as it is); operators that commute.
 #include "algorithms/butterfly.h"

@@ -1,11 +1,11 @@
-// Reduces whole vectors through the levels of the topology to one rank of each outermost domain, reduces
-// between these so that each has the blocks of its domain, and scatters them down through the levels.
+// Reduces whole vectors through the levels of the topology to one rank of each outermost domain, reduces between these so
+// that each has the blocks of its domain, and scatters them down through the levels.
 //
-// Cost: of each level that of a reduce of all blocks and of a scatter there; between the n outermost
-// domains a + N (b + g), long ones (n - 1) a + N (b + g), N the length of all blocks.
-// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.4.  Any operator.  Where a domain's
-// ranks do not follow each other, or blocks do not touch (those of a piece), each rank packs its blocks first; where
-// the operator does not commute either it is as of one domain.
+// Cost: of each level that of a reduce of all blocks and of a scatter there; between the n outermost domains a + N (b + g),
+// long ones (n - 1) a + N (b + g), N the length of all blocks.
+// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.4.  Any operator.  If a domain's ranks are not
+// consecutive, or blocks do not touch (those of a piece), each rank packs its blocks first; if the operator does not
+// commute either, all ranks count as one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

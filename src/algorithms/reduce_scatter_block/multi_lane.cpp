@@ -1,12 +1,12 @@
-// Each rank combines, in its innermost domain, the blocks of all ranks of its place in any domain, packed side by
-// side; then with the ranks of that place in the domains around, and so on; between the outermost domains each
-// gets its own.
+// Each rank combines, in its innermost domain, the blocks of all ranks of its place in any domain, packed side by side;
+// then with the ranks of that place in the surrounding domains, and so on.  Between the outermost domains each gets its
+// own.
 //
 // Cost: N c to pack, N the length of all blocks, c the time to copy a byte; a + (b + g) N (m - 1) / m inside a level of
 // m parts, N the length that its ranks share; between the n outermost domains for each rank a + (b + g) M, M the
 // length that it then has, long ones (n - 1) a.
-// Source: Träff, Hunold 2020 (multi-lane), of any number of levels.  Blocks of any lengths (reduce_scatter uses it as
-// it is).
+// Source: Träff, Hunold 2020 (multi-lane), of any number of levels.  Blocks of any lengths (reduce_scatter uses it as it
+// is).
 #include <algorithm>
 
 #include "algorithms/blocks.h"

@@ -1,9 +1,9 @@
-// Round i: block r + i goes to rank r + i, and rank r - i's share of block r is combined with
-// what is there: r, r - 1, r - 2, ... around the ring.
+// Round i: block r + i goes to rank r + i, and rank r - i's share of block r is combined with what is there: r, r - 1,
+// r - 2, ... around the ring.
 //
 // Cost: (P - 1) (a + n b + n g), n the length of a block.
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (pairwise exchange).  Any number of ranks;
-// operators that commute: the order starts at another rank for each block.
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (pairwise exchange).  Any number of ranks; operators that commute, because
+// the order of each block starts at another rank.
 #include "algorithms/reduction.h"
 
 namespace fanlight::reduce_scatter_block_algorithms {

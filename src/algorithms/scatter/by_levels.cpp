@@ -1,10 +1,9 @@
-// Blocks go from the root to one rank of each outermost domain of the topology, and down through its
-// levels; what a rank will scatter travels together.
+// Blocks go from the root to one rank of each outermost domain of the topology, and down through its levels.  What a rank
+// will scatter travels together.
 //
 // Cost: in each level a + (m - 1) n b, m the parts of its domains and n the length of what each gets.
-// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: where a
-// domain's ranks do not follow each other, or blocks do not touch (those of a piece), the root packs
-// them; long ones leave it one by one.
+// Source: Pruned ring I (multi-core aware collectives); RMA trees II (linear), in each level.  Any topology: if a domain's
+// ranks are not consecutive, or blocks do not touch (those of a piece), the root packs them; long ones leave it one by one.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

@@ -1,8 +1,8 @@
 // The root puts everybody's block, all at the same time.
 //
 // Cost: a + n (P - 1) b in one round, all at the root.
-// Source: RMA trees II (linear); Intra-Cell 3.3 (G).  Any number of ranks, blocks of any lengths
-// (scatterv uses it as it is): the ranks need their own length alone.
+// Source: RMA trees II (linear); Intra-Cell 3.3 (G).  Any number of ranks, blocks of any lengths (scatterv uses it as it
+// is): the ranks only need their own length.
 #include "algorithms/peers.h"
 
 namespace fanlight::scatter_algorithms {

@@ -1,9 +1,8 @@
-// Through the levels of the topology: scatter/by_levels.cpp with blocks of any lengths.  Blocks of Parameters::minimum
-// bytes or more (by default of more than 4 KiB) go straight from the root.
+// Through the levels of the topology: scatter/by_levels.cpp with blocks of any lengths.  Blocks of Parameters::minimum bytes
+// or more (by default of more than 4 KiB) go straight from the root.
 //
-// Cost: as there; before it the lengths go down to all ranks that stand for others, 8 bytes for each of these.
-// Source: Pruned ring I (multi-core aware collectives).  Any topology; a rank needs the lengths of those that it stands
-// for.
+// Cost: as there; before that the lengths go down to all ranks that represent others, 8 bytes for each of these.
+// Source: Pruned ring I (multi-core aware collectives).  Any topology; a rank needs the lengths of those that it represents.
 #include "algorithms/declarations.h"
 #include "algorithms/lengths.h"
 #include "algorithms/levels.h"

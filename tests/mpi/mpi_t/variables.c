@@ -177,7 +177,7 @@ int main(int argc, char **argv) {
     read_control("FANLIGHT_START_AFTER", &read, 1);
     REQUIRE(read == 3);
     read_control("FANLIGHT_SINGLE_COPY_FROM", &bytes, 1);
-    REQUIRE(bytes == 32768);
+    REQUIRE(bytes == 0);
     bytes = 40000, seconds = 2.5, flag = 0;
     OK(write_control("FANLIGHT_SINGLE_COPY_FROM", &bytes));
     OK(write_control("FANLIGHT_WAITING_REPORT", &seconds));
