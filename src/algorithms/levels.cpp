@@ -125,6 +125,7 @@ LevelsOfBlocks::At LevelsOfBlocks::held(Address own, Address all) {
 Problem LevelsOfBlocks::part(Operation operation, std::size_t stage, const Group& group) const {
     Problem p = Levels::part(operation, 0);
     const std::size_t first = offset(stage + 1, group.ranks[static_cast<std::size_t>(group.root)]);
+    p.blocks.reserve(group.ranks.size());
     for (const int r : group.ranks) {
         const Block& b = of_stage_[stage][static_cast<std::size_t>(r)];
         p.blocks.push_back({b.offset - first, b.bytes});

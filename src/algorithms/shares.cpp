@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -15,11 +16,11 @@ constexpr int usual_degree = 4;
 // Up to so many parts are put; of more each rank offers its own once.
 constexpr std::size_t few_up = 4, few_down = 2;
 
-Stages places_of(const Problem& problem) {
-    Topology topology = problem.topology.simplified();
+// Whose domains share.
+Topology topology_of(const Problem& problem) {
+    const Topology topology = problem.topology.simplified();
     const auto blocked = [](const Domains& d) { return d.blocked(); };
-    if (reduces(problem.operation) && !problem.commutative && !std::ranges::all_of(topology.all(), blocked)) topology = {};
-    return Stages(std::move(topology), problem.size, -1, false);
+    return reduces(problem.operation) && !problem.commutative && !std::ranges::all_of(topology.all(), blocked) ? Topology() : topology;
 }
 
 // As even groups of at most `degree` as there can be, from the one domain on until that is one.
@@ -46,11 +47,10 @@ std::vector<std::vector<std::size_t>> divided(const std::vector<std::size_t>& fr
 
 Division::Division(const Problem& problem) : place_(static_cast<std::size_t>(problem.size)) {
     const auto size = static_cast<std::size_t>(problem.size);
-    const Stages stages = places_of(problem);
-    order_ = stages.order();
+    const Topology topology = topology_of(problem);
+    order_ = in_order_of_places(topology, problem.size);
     for (std::size_t p = 0; p < size; ++p) place_[static_cast<std::size_t>(order_[p])] = p;
 
-    const Topology& topology = stages.topology();
     const std::size_t degree = problem.parameters.degree > 0 ? static_cast<std::size_t>(std::max(problem.parameters.degree, 2))
                                : topology.levels() > 0       ? size
                                                              : usual_degree;
@@ -108,22 +108,22 @@ void Shares::divide(std::size_t s) {
     Level& level = levels_[s];
     level.kind_of.resize(domains(s));
     const bool rooted = has_root(problem_.operation);
+    const std::size_t root = rooted ? place(problem_.root) : SIZE_MAX;
     std::map<std::vector<std::size_t>, std::size_t> known;
     std::vector<std::size_t> key;
     for (std::size_t d = 0; d < level.kind_of.size(); ++d) {
         const auto [begin, end] = places(s, d);
-        key.clear();
+        const auto [first, last] = s == 0 ? std::pair(d, d + 1) : inside(s - 1, d);
         if (s == 0) {
-            key.push_back(rooted && rank_at(begin) == problem_.root);
+            key.assign(1, begin == root);
         } else {
-            const auto [first, last] = inside(s - 1, d);
             key.assign(levels_[s - 1].kind_of.begin() + static_cast<std::ptrdiff_t>(first), levels_[s - 1].kind_of.begin() + static_cast<std::ptrdiff_t>(last));
         }
         const auto [it, is_new] = known.try_emplace(key, level.kinds.size());
         level.kind_of[d] = it->second;
         if (!is_new) continue;
         Kind& k = level.kinds.emplace_back();
-        const std::size_t ranks = end - begin, root = rooted ? place(problem_.root) : SIZE_MAX;
+        const std::size_t ranks = end - begin;
         k.root = begin <= root && root < end ? root - begin : ranks;
         k.held.assign(ranks, 0);
         if (s == 0) {
@@ -132,7 +132,7 @@ void Shares::divide(std::size_t s) {
             k.segments = {{0, problem_.bytes, 0, 0}};
             continue;
         }
-        for (std::size_t c = inside(s - 1, d).first; c < inside(s - 1, d).second; ++c) {
+        for (std::size_t c = first; c < last; ++c) {
             const Kind& part = kind(s - 1, c);
             k.parts.push_back({levels_[s - 1].kind_of[c], places(s - 1, c).first - begin});
             // What once lies in the output stays there.
@@ -170,17 +170,6 @@ void Shares::share_out(Kind& k, std::size_t s) const {
     }
 }
 
-template <typename Visit>
-void Shares::visit(std::size_t s, const Kind& around, const Visit& each) const {
-    std::vector<const Segment*> parts(around.parts.size());
-    for (std::size_t c = 0; c < parts.size(); ++c) parts[c] = levels_[s].kinds[around.parts[c].kind].segments.data();
-    for (const Segment& g : around.segments) {
-        for (const Segment*& part : parts)
-            while (part->offset + part->bytes <= g.offset) ++part;
-        each(g, parts);
-    }
-}
-
 Address Shares::partial(const Kind& k, const Segment& g, std::size_t offset) const {
     const std::size_t since = k.since[g.owner];
     if (since == 0) return input(offset);
@@ -198,62 +187,104 @@ Address Shares::complete(const Kind& k, const Segment& g, std::size_t offset) co
 
 bool Shares::puts(const Kind& around, bool reduces) { return around.parts.size() <= (reduces ? few_up : few_down); }
 
-template <typename Go>
-void Shares::moves(std::size_t s, const Kind& around, bool up, bool reduces, const Go& go) const {
-    std::vector<bool> takes_part(around.parts.size());
-    for (std::size_t c = 0; c < takes_part.size(); ++c) {
-        const Kind& k = levels_[s].kinds[around.parts[c].kind];
-        const bool with_root = k.root < k.ranks();
-        takes_part[c] = up ? reduces || with_root : problem_.operation == Operation::allreduce || with_root == (problem_.operation == Operation::reduce);
-    }
-    visit(s, around, [&](const Segment& g, const std::vector<const Segment*>& parts) {
-        for (std::size_t c = 0; c < parts.size(); ++c) {
-            const std::size_t owner = around.parts[c].begin + parts[c]->owner;
-            if (takes_part[c]) go(up ? owner : g.owner, up ? g.owner : owner, c, g, *parts[c]);
-        }
-    });
+bool Shares::takes_part(std::size_t s, const Kind& around, std::size_t c, bool up, bool reduces) const {
+    const Kind& k = levels_[s].kinds[around.parts[c].kind];
+    const bool with_root = k.root < k.ranks();
+    if (up) return reduces || with_root;
+    return problem_.operation == Operation::allreduce || with_root == (problem_.operation == Operation::reduce);
+}
+
+const Shares::Segment& Shares::of_part(std::size_t s, const Kind& around, std::size_t c, std::size_t offset) const {
+    const std::vector<Segment>& segments = levels_[s].kinds[around.parts[c].kind].segments;
+    return *(std::ranges::upper_bound(segments, offset, {}, &Segment::offset) - 1);
 }
 
 std::vector<Shares::Move> Shares::moves_of(std::size_t place, std::size_t s, const Kind& around, bool up, bool reduces) const {
     std::vector<Move> result;
-    moves(s, around, up, reduces, [&](std::size_t from, std::size_t to, std::size_t c, const Segment& g, const Segment& part) {
-        if (from != place && to != place) return;
+    const auto move = [&](std::size_t c, const Segment& g, const Segment& part) {
         const Kind& k = levels_[s].kinds[around.parts[c].kind];
-        if (reduces) {
-            result.push_back({from, to, partial(k, part, g.offset), partial(around, g, g.offset), g.bytes, c, g.packed});
-            return;
+        const std::size_t owner = around.parts[c].begin + part.owner;
+        const Address inner = reduces ? partial(k, part, g.offset) : complete(k, part, g.offset);
+        const Address outer = reduces ? partial(around, g, g.offset) : complete(around, g, g.offset);
+        if (up) result.push_back({owner, g.owner, inner, outer, g.bytes, c, g.packed});
+        else result.push_back({g.owner, owner, outer, inner, g.bytes, c, part.packed});
+    };
+    std::size_t own = around.parts.size() - 1;
+    while (around.parts[own].begin > place) --own;
+    const bool own_takes_part = takes_part(s, around, own, up, reduces);
+    const Segment* part = levels_[s].kinds[around.parts[own].kind].segments.data();
+    for (const Segment& g : around.segments) {
+        while (part->offset + part->bytes <= g.offset) ++part;
+        if (g.owner == place) {
+            for (std::size_t c = 0; c < around.parts.size(); ++c)
+                if (takes_part(s, around, c, up, reduces)) move(c, g, of_part(s, around, c, g.offset));
+        } else if (own_takes_part && around.parts[own].begin + part->owner == place) {
+            move(own, g, *part);
         }
-        const Address inner = complete(k, part, g.offset), outer = complete(around, g, g.offset);
-        result.push_back({from, to, up ? inner : outer, up ? outer : inner, g.bytes, c, up ? g.packed : part.packed});
-    });
+    }
+    return result;
+}
+
+// Of few parts: each segment is put from them, or to them.
+std::vector<Bounds> Shares::told_of_puts(std::size_t s, const Kind& around, bool up, bool reduces) const {
+    std::vector<Bounds> result(around.ranks());
+    for (std::size_t c = 0; c < around.parts.size(); ++c) {
+        if (!takes_part(s, around, c, up, reduces)) continue;
+        const Segment* part = levels_[s].kinds[around.parts[c].kind].segments.data();
+        for (const Segment& g : around.segments) {
+            while (part->offset + part->bytes <= g.offset) ++part;
+            const std::size_t owner = around.parts[c].begin + part->owner;
+            if (owner != g.owner) result[up ? owner : g.owner].add(g.bytes);
+        }
+    }
     return result;
 }
 
 std::vector<Bounds> Shares::told(std::size_t s, const Kind& around, bool up, bool reduces) const {
+    if (puts(around, reduces)) return told_of_puts(s, around, up, reduces);
     std::vector<Bounds> result(around.ranks());
-    const bool put = puts(around, reduces);
     // What is offered: all between the first and the last byte that another one gets, in ascending order.
-    struct Source {
-        const Kind* kind = nullptr;
-        const Segment* segment = nullptr;
-        std::size_t offset = 0, bytes = 0;
+    struct Offered {
+        Address first;
+        std::size_t end = 0;
     };
-    std::vector<std::pair<Source, Source>> offered(put ? 0 : around.ranks());
-    moves(s, around, up, reduces, [&](std::size_t from, std::size_t to, std::size_t c, const Segment& g, const Segment& part) {
-        if (from == to) return;
-        if (put) return result[from].add(g.bytes);
-        auto& [first, last] = offered[from];
-        last = {up ? &levels_[s].kinds[around.parts[c].kind] : &around, up ? &part : &g, g.offset, g.bytes};
-        if (!first.kind) first = last;
-    });
-    const auto offset = [&](const Source& o) {
-        return (up && reduces ? partial(*o.kind, *o.segment, o.offset) : complete(*o.kind, *o.segment, o.offset)).offset;
+    std::vector<Offered> offered(around.ranks());
+    const auto offer = [&](std::size_t from, Address first, Address last, std::size_t bytes) {
+        Offered& o = offered[from];
+        if (o.end == 0) o.first = first;
+        o.end = last.offset + bytes;
     };
+    std::vector<std::size_t> taking_part;
+    for (std::size_t c = 0; c < around.parts.size(); ++c)
+        if (takes_part(s, around, c, up, reduces)) taking_part.push_back(c);
+    for (const std::size_t c : up ? taking_part : std::vector<std::size_t>()) {
+        const Kind& k = levels_[s].kinds[around.parts[c].kind];
+        auto g = around.segments.begin();
+        for (const Segment& part : k.segments) {
+            // Without what it keeps.
+            const std::size_t from = around.parts[c].begin + part.owner;
+            const auto behind = std::ranges::lower_bound(g, around.segments.end(), part.offset + part.bytes, {}, &Segment::offset);
+            const auto other = [&](const Segment& to) { return to.owner != from; };
+            const auto first = std::find_if(g, behind, other);
+            auto last = behind;
+            while (last != first && !other(*(last - 1))) --last;
+            g = behind;
+            if (first == last) continue;
+            const auto at = [&](std::size_t offset) { return reduces ? partial(k, part, offset) : complete(k, part, offset); };
+            offer(from, at(first->offset), at((last - 1)->offset), (last - 1)->bytes);
+        }
+    }
+    for (const Segment& g : around.segments) {
+        // A rank is in one part alone, so that of two another one gets it.
+        const auto is_got_by = [&](std::size_t c) { return taking_part.size() > 1 || around.parts[c].begin + of_part(s, around, c, g.offset).owner != g.owner; };
+        if (up || taking_part.empty() || !is_got_by(taking_part.front())) continue;
+        const Address at = complete(around, g, g.offset);
+        offer(g.owner, at, at, g.bytes);
+    }
     for (std::size_t i = 0; i < offered.size(); ++i) {
-        const auto& [first, last] = offered[i];
-        if (!first.kind) continue;
+        if (offered[i].end == 0) continue;
         result[i].offers = 1;
-        result[i].add(offset(last) + last.bytes - offset(first));
+        result[i].add(offered[i].end - offered[i].first.offset);
     }
     return result;
 }
@@ -318,12 +349,14 @@ void Shares::pass_on(const std::vector<Move>& moves, std::size_t s, std::size_t 
     if (put || !reduces) b_.next_round();
     if (!reduces) return;
 
+    std::vector<Move> taken;
+    std::ranges::copy_if(moves, std::back_inserter(taken), [&](const Move& m) { return m.to == here; });
+    std::ranges::stable_sort(taken, {}, &Move::part);
     const std::size_t own = part_of(here), count = around.parts.size();
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t part = own == 0 && i < 2 ? 1 - i : i;
         const Order order = i == 0 ? Order::overwrite : part == 0 ? Order::before : Order::after;
-        for (const Move& m : moves) {
-            if (m.to != here || m.part != part) continue;
+        for (const Move& m : std::ranges::equal_range(taken, part, {}, &Move::part)) {
             if (!put && m.from != here) get(m, order);
             else if (i > 0) b_.combine(m.from == here ? m.source : place_of(m), m.target, m.bytes, order);
         }

@@ -91,21 +91,20 @@ private:
     void divide(std::size_t level);
     void share_out(Kind&, std::size_t level) const;
     const Kind& kind(std::size_t level, std::size_t d) const { return levels_[level].kinds[levels_[level].kind_of[d]]; }
-    // visit(segment, parts): of what the segments of a domain are made, one segment of each that meets there.
-    template <typename Visit>
-    void visit(std::size_t level, const Kind& around, const Visit&) const;
-
     // Where a rank has bytes of its segment: a sum that is not complete; what is.
     Address partial(const Kind&, const Segment&, std::size_t offset) const;
     Address complete(const Kind&, const Segment&, std::size_t offset) const;
     // Whether those that meet put to each other; else each offers what it has.
     static bool puts(const Kind& around, bool reduces);
-    // From whom to whom each segment goes: move(from, to, part, segment, its part).
-    template <typename Go>
-    void moves(std::size_t level, const Kind& around, bool up, bool reduces, const Go&) const;
+    // Whether what meets in a part of `around` goes up or comes down there.
+    bool takes_part(std::size_t level, const Kind& around, std::size_t part, bool up, bool reduces) const;
+    // Each segment of a domain is made of one segment of each part: that which has this byte.
+    const Segment& of_part(std::size_t level, const Kind& around, std::size_t part, std::size_t offset) const;
+    // From and to the rank at this place, in ascending order.
     std::vector<Move> moves_of(std::size_t place, std::size_t level, const Kind& around, bool up, bool reduces) const;
     // What the rank at each place puts and offers there.
     std::vector<Bounds> told(std::size_t level, const Kind& around, bool up, bool reduces) const;
+    std::vector<Bounds> told_of_puts(std::size_t level, const Kind& around, bool up, bool reduces) const;
     void meet(std::size_t level, bool up, bool reduces);
     void pass_on(const std::vector<Move>&, std::size_t level, std::size_t domain, bool reduces);
 

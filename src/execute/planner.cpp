@@ -1,7 +1,6 @@
 #include "execute/planner.h"
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 
 #include "algorithms/blocks.h"
@@ -14,50 +13,6 @@
 #include "schedule/builder.h"
 
 namespace fanlight {
-
-namespace {
-
-// A piece that is staged: long enough to hide the flags; where one rank copies in and others copy
-// out, short enough that the two overlap.  Where a rank does both, or copies a block of its own
-// besides, less is gained by that; where ranks share a core nothing overlaps, and each piece costs
-// a switch of contexts.
-std::size_t default_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024;
-    const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
-    return one_way && !oversubscribed ? std::clamp(length / 4, shortest, one_way_longest) : longest;
-}
-
-// Of what goes over messages: long enough to be worth one, short enough that one leaves at once, which over TCP ends a
-// little below 64 KiB (Open MPI; measured: up to twice as fast as just above), and that several overlap.  In slots a
-// vector's piece is shared out among a node's ranks.
-std::size_t piece_between_nodes(Operation operation) {
-    constexpr std::size_t of_block = 56 * 1024, of_vector = 112 * 1024;
-    return family_of(operation) == Family::vector ? of_vector : of_block;
-}
-
-// So many are all asked what they need.
-constexpr int few_ranks = 32;
-
-// No algorithm stages more than this in one run: every round of a tree or of a doubling
-// passes on at most everything, and there are no more rounds than log2(size) and the fold.
-// The root of a bcast may put everything to everybody.
-std::size_t staging_bound(const Problem& p) {
-    const auto size = static_cast<std::size_t>(p.size), rounds = static_cast<std::size_t>(std::bit_width(size));
-    return (total_bytes(p) + 64 * size) * (p.operation == Operation::bcast ? std::max(size, rounds + 2) : rounds + 2);
-}
-
-Needs bound_of(const Bounds& b, const BindOptions& options) {
-    const std::size_t staged = b.written_below(options.single_copy ? options.single_copy_from : SIZE_MAX);
-    return {.staged = staged, .longest = staged, .offers = b.offers};
-}
-
-// The greater of each.
-void raise(Needs& to, const Needs& other) {
-    to = {std::max(to.staged, other.staged), std::max(to.longest, other.longest),
-          std::max(to.scratch, other.scratch), std::max(to.offers, other.offers)};
-}
-
-}  // namespace
 
 Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSlots::Capacity room, std::span<std::byte> scratch)
     : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), shared_slots_(base, size, room) {
@@ -82,120 +37,6 @@ BindOptions Planner::options_for(const Reach& reach) const {
     // Alike on all nodes: the largest has the shortest cells.
     options.inlined = SharedSlots(nullptr, reach.nodes->sizes().second).payload_bytes();
     return options;
-}
-
-// What it returns is the same on all ranks: it depends on all of them.
-Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
-    const std::size_t length = length_of(problem);
-    const Reach& reach = options.reach;
-    if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
-    // Of several nodes the largest has the least room for each rank, and the smallest needs the most.
-    const auto [smallest, largest] = reach.nodes ? reach.nodes->sizes() : std::pair(size_, size_);
-    const SharedSlots slots = reach.nodes ? SharedSlots(nullptr, smallest) : shared_slots_;
-    const std::size_t area = std::min(slots.staging_bytes(), reach.nodes ? SharedSlots(nullptr, largest).staging_bytes() : SIZE_MAX);
-    const bool oversubscribed = reach.nodes ? reach.oversubscribed : this->oversubscribed();
-    // Of a reduction over nodes the last bits may follow from the pieces, which must not follow from what is found at
-    // the start: whether data is copied once, and whether ranks share cores.
-    if (reach.nodes && reduces(problem.operation)) options.single_copy = false;
-    const std::size_t all_staged = options.single_copy ? std::min(area, options.single_copy_from) : area;
-    std::size_t longest = default_piece(problem.operation, length, oversubscribed || reach.nodes);
-    if (config().piece) longest = config().piece;
-    if (problem.parameters.piece) longest = problem.parameters.piece;
-    else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
-    std::size_t begin_with = longest;
-    if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
-    // What asks for pieces is also cut where nothing needs staging.
-    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
-    const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
-    // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
-    const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
-    if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
-    // Pieces between nodes overlap.
-    const std::size_t room = area * (oversubscribed && !reach.nodes ? slots.areas() : 1);
-    const auto fits = [&](const Needs& n, std::size_t message) {
-        return n.staged <= room && n.longest <= message && n.scratch <= room_for_scratch() && n.offers <= SharedSlots::offers_per_operation;
-    };
-    int offers = 0;  // the most that were seen
-    bool linear = true;  // so far a schedule said of all ranks what they need
-    // What does not fit one rank need not be asked of all.
-    const auto needs = [&](std::size_t bytes, std::size_t message) {
-        // A shorter piece may need more: what is too short to be copied once is staged, and an algorithm may take
-        // another way.
-        Needs most;
-        for (const Pieces& alike : pieces_of(problem, bytes)) {
-            Problem p = piece_of(problem, bytes, alike.first);
-            // Some schedules say of all ranks what they need at most; where that is too much they are asked.  Between nodes
-            // only what is composed: of others some of what is put goes by messages, from each rank another part.
-            const bool may_say = algorithm.levels || (!algorithm.alike && !reach.nodes);
-            if (may_say && mapped_scratch_.empty()) {
-                Schedule own = algorithm.schedule(p);
-                const Needs bound = own.bounds.alike ? needs_of(own, p.rank, slots, options) : bound_of(own.bounds, options);
-                const bool says_it_all = own.bounds.exact || own.bounds.alike;
-                const bool is_enough = says_it_all || (own.bounds.known && bound.staged <= std::min(area, longest) && bound.offers <= SharedSlots::offers_per_operation);
-                Builder::recycle(std::move(own));
-                if (is_enough) {
-                    linear &= says_it_all;
-                    raise(most, bound);
-                    continue;
-                }
-            }
-            linear = false;
-            const auto some = neediest(p);
-            const bool all = !algorithm.alike || reach.nodes || p.size <= few_ranks;
-            for (int i = 0; i < (all ? p.size : std::ssize(some)); ++i) {
-                p.rank = all ? i : some[static_cast<std::size_t>(i)];
-                Schedule s = algorithm.schedule(p);
-                raise(most, needs_of(s, p.rank, slots, options));
-                Builder::recycle(std::move(s));
-                offers = std::max(offers, most.offers);
-                if (!fits(most, message)) return most;
-            }
-        }
-        return most;
-    };
-    const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
-    const Needs whole = needs(length, room);
-    // As it is when all that is long is read from its owner.
-    if (may_be_whole && fits(whole, longest)) return cut_at(length, whole);
-    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    // Of many offers the shortest pieces make as few as any.
-    const bool may_fit = whole.offers <= SharedSlots::offers_per_operation || needs(unit, longest).offers <= SharedSlots::offers_per_operation;
-    std::size_t asked = length;
-    Needs needed = whole;
-    for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
-        // Where a schedule says it all, what is cut in shorter pieces needs no less in all.
-        if (linear && bytes / 2 >= unit && needed.staged / ((asked + bytes - 1) / bytes) > room) continue;
-        asked = std::max(bytes / unit, std::size_t{1}) * unit;
-        needed = needs(asked, longest);
-        if (fits(needed, longest)) return cut_at(asked, needed);
-        if (asked == unit) break;
-    }
-    // A buffer of all blocks that is offered whole is no shorter for being cut in pieces.
-    if (fits(whole, room)) return cut_at(length, whole);
-    const std::string name = std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name);
-    if (offers > SharedSlots::offers_per_operation)
-        throw std::invalid_argument(name + " would make " + std::to_string(offers) + " offers in one operation; there is room for " +
-                                    std::to_string(SharedSlots::offers_per_operation));
-    throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
-                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
-}
-
-// Messages may be of any length; windows have room for so much.
-std::size_t Planner::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
-    const std::size_t length = length_of(problem);
-    const RemoteRoom room = remote_->room();
-    if (room.bytes == 0 || length == 0) return length;
-    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    for (std::size_t bytes = length;; bytes = (bytes / 2 + unit - 1) / unit * unit) {
-        Problem p = piece_of(problem, bytes, 0);
-        p.rank = -1;
-        const Exchange needs = exchange(algorithm, p, reach);
-        if (needs.area_bytes <= room.bytes && needs.flags <= room.flags) return bytes;
-        if (bytes <= unit || needs.flags > room.flags) break;
-    }
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " needs more than the windows' " + std::to_string(room.bytes) + " bytes and " +
-                                std::to_string(room.flags) + " flags");
 }
 
 namespace {
@@ -269,7 +110,7 @@ void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, con
 }
 
 std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& options) const {
-    std::size_t longest = std::min(default_piece(p.operation, 0, oversubscribed()), shared_slots_.staging_bytes());
+    std::size_t longest = std::min(staged_piece(p.operation, 0, oversubscribed()), shared_slots_.staging_bytes());
     for (const std::size_t piece : {options.piece, p.parameters.piece, config().piece})
         if (piece) longest = std::min(longest, piece);
     if (!options.single_copy) return longest;

@@ -73,13 +73,14 @@ protected:
     std::shared_ptr<RemoteTransport> remote_;
 
 private:
-    // How all ranks alike cut a problem into pieces.
+    // How all ranks alike cut a problem into pieces (cut.cpp).
     struct Cut {
         std::size_t bytes;
         bool uses_all_areas;  // BoundSchedule::uses_all_areas
     };
     BindOptions options_for(const Reach&) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
+    static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
     std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;

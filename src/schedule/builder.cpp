@@ -17,6 +17,8 @@ void Builder::recycle(Schedule&& schedule) {
     schedule.scratch_bytes = 0;
     schedule.offers = 0;
     schedule.bounds = {};
+    schedule.kind_of.clear();
+    schedule.kinds.clear();
     spare = std::move(schedule);
 }
 

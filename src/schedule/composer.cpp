@@ -11,16 +11,27 @@ constexpr std::size_t line = 64;
 
 std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
-Bounds bounds_of(const Schedule& s) {
-    Bounds result{.known = true, .offers = s.offers};
-    for (const Step& step : s.steps)
-        if (step.kind == StepKind::put || step.kind == StepKind::offer) result.add(step.bytes);
+// `puts`: memory to sort them in, by their peers.
+BoundsOfKind bounds_of(const Schedule& s, std::vector<std::pair<int, std::size_t>>& puts) {
+    BoundsOfKind result;
+    result.all.offers = s.offers;
+    puts.clear();
+    for (const Step& step : s.steps) {
+        if (step.kind == StepKind::offer) result.add(step.bytes);
+        if (step.kind == StepKind::put && step.bytes > 0) puts.emplace_back(step.peer, step.bytes);
+    }
+    std::ranges::sort(puts);
+    for (std::size_t i = 0; i < puts.size(); ++i) result.add(puts[i].second, i > 0 && puts[i - 1].first == puts[i].first ? puts[i - 1].second : 0);
     return result;
+}
+
+bool say_alike(const BoundsOfKind& a, const BoundsOfKind& b) {
+    return a.all.offers == b.all.offers && a.all.written == b.all.written && a.at_one_time == b.at_one_time;
 }
 
 }  // namespace
 
-Composer::Composer(const Problem& whole) : whole_(whole), offers_(static_cast<std::size_t>(whole.size), 0) {}
+Composer::Composer(const Problem& whole) : whole_(whole), kind_of_(static_cast<std::size_t>(whole.size), 0) {}
 
 Address Composer::reserve(std::size_t bytes) {
     const Address at = scratch(reserved_);
@@ -31,10 +42,11 @@ Address Composer::reserve(std::size_t bytes) {
 void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
                    const BuffersOf& buffers) {
     // Groups of one size and root have the same schedules, unless their vectors or blocks differ.
-    std::map<std::vector<std::size_t>, std::vector<Needs>> known;
-    std::vector<const std::vector<Needs>*> needs_of;
+    std::map<std::vector<std::size_t>, std::size_t> known;
+    std::vector<std::size_t> key, first;
+    std::vector<BoundsOfKind> told;
+    std::vector<std::pair<int, std::size_t>> puts;
     std::size_t most_scratch = 0;
-    Bounds most;
     Problem own;
     const Group* own_group = nullptr;
     for (const Group& group : groups) {
@@ -42,16 +54,15 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         p.topology = {};
         p.size = static_cast<int>(group.ranks.size());
         p.root = group.root;
-        std::vector<std::size_t> key{group.ranks.size(), static_cast<std::size_t>(group.root), p.bytes};
+        key.assign({group.ranks.size(), static_cast<std::size_t>(group.root), p.bytes});
         for (const Block& b : p.blocks) key.insert(key.end(), {b.offset, b.bytes});
-        auto [it, is_new] = known.try_emplace(std::move(key));
-        needs_of.push_back(&it->second);
+        const auto [it, is_new] = known.try_emplace(key, told.size());
+        first.push_back(it->second);
         if (is_new)
             for (p.rank = 0; p.rank < p.size; ++p.rank) {
                 Schedule s = algorithm(p);
-                it->second.push_back({s.scratch_bytes, s.offers});
+                told.push_back(bounds_of(s, puts));
                 most_scratch = std::max(most_scratch, s.scratch_bytes);
-                most.raise(bounds_of(s));
                 Builder::recycle(std::move(s));
             }
         const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
@@ -60,16 +71,41 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
         own = std::move(p);
         own_group = &group;
     }
-    bounds_ += most;
     const std::size_t scratch_at = reserve(most_scratch).offset;
     if (own_group) {
         Schedule s = algorithm(own);
         append(s, *own_group, buffers, scratch_at);
         Builder::recycle(std::move(s));
     }
+    tell(groups, first, told);
+}
+
+void Composer::tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
+    constexpr std::uint32_t none = UINT32_MAX;
+    struct Split {
+        std::uint32_t before, now;  // kinds
+        std::uint32_t other;        // of ranks that do the same
+    };
+    std::vector<Split> splits;
+    std::vector<std::uint32_t> split(told.size(), none);
+    // Neighbors often say the same: the first of them stands for all.
+    std::vector<std::size_t> same(told.size());
+    for (std::size_t i = 0; i < told.size(); ++i) same[i] = i > 0 && say_alike(told[i], told[i - 1]) ? same[i - 1] : i;
     for (std::size_t g = 0; g < groups.size(); ++g)
-        for (std::size_t i = 0; i < groups[g].ranks.size(); ++i)
-            offers_[static_cast<std::size_t>(groups[g].ranks[i])] += (*needs_of[g])[i].offers;
+        for (std::size_t i = 0; i < groups[g].ranks.size(); ++i) {
+            const std::size_t what = same[first[g] + i];
+            if (say_alike(told[what], {})) continue;
+            std::uint32_t& kind = kind_of_[static_cast<std::size_t>(groups[g].ranks[i])];
+            std::uint32_t s = split[what];
+            while (s != none && splits[s].before != kind) s = splits[s].other;
+            if (s == none) {
+                s = static_cast<std::uint32_t>(splits.size());
+                splits.push_back({kind, static_cast<std::uint32_t>(kinds_.size()), std::exchange(split[what], s)});
+                kinds_.push_back(kinds_[kind]);
+                kinds_.back() += told[what];
+            }
+            kind = splits[s].now;
+        }
 }
 
 void Composer::copy(Address from, Address to, std::size_t bytes) {
@@ -153,7 +189,7 @@ void Composer::append(const Schedule& part, const Group& group, const BuffersOf&
                 case StepKind::get:
                     step.from = address(step.from, peer);
                     step.to = address(step.to, whole_.rank);
-                    step.offer += offers_[static_cast<std::size_t>(peer)];
+                    step.offer += offers_of(peer);
                     break;
                 case StepKind::offer: {
                     step.from = address(step.from, whole_.rank);
@@ -189,7 +225,10 @@ Schedule Composer::finish() {
         if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
         if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
     }
-    result_.bounds = bounds_;
+    for (const BoundsOfKind& b : kinds_) result_.bounds.raise(b.all);
+    result_.bounds.known = true;
+    result_.kind_of = std::move(kind_of_);
+    result_.kinds = std::move(kinds_);
     return std::move(result_);
 }
 

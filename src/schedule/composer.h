@@ -54,21 +54,21 @@ public:
     const Problem& whole() const { return whole_; }
 
 private:
-    struct Needs {
-        std::size_t scratch = 0;
-        int offers = 0;
-    };
-
     bool is_copied_again(const Step&);
     void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
+    int offers_of(int rank) const { return kinds_[kind_of_[static_cast<std::size_t>(rank)]].all.offers; }
+    // Each rank of a group does what `told` says from the place in `first` on: ranks of one kind that differ in it are no
+    // longer of one kind.
+    void tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
 
     const Problem& whole_;
     Schedule result_;
     std::size_t reserved_ = 0;
-    std::vector<int> offers_;  // that each rank has made so far
-    Bounds bounds_{.known = true};
+    // What each rank has put and offered so far.
+    std::vector<std::uint32_t> kind_of_;
+    std::vector<BoundsOfKind> kinds_{BoundsOfKind{}};
     std::vector<Step> copied_; // from the input, which nobody changes
 };
 

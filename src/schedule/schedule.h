@@ -82,10 +82,22 @@ struct Bounds {
     // and last in all.
     static constexpr std::size_t shortest = 4096;
     std::array<std::size_t, 8> written{};
-    std::size_t written_below(std::size_t bytes) const;
+    // Where in this messages of fewer bytes are.
+    static std::size_t below(std::size_t bytes);
     void add(std::size_t bytes);  // a message
     Bounds& operator+=(const Bounds&);
     void raise(const Bounds&);  // to the greater of each
+};
+
+// What no rank of a kind exceeds.
+struct BoundsOfKind {
+    Bounds all;
+    // As Bounds::written, but of what a rank puts to one other the longest alone: what is there at one time where each pair
+    // has one cell.
+    std::array<std::size_t, 8> at_one_time{};
+    // A message; `longer_than`: of those before it to the same rank the longest, which is no longer than it is.
+    void add(std::size_t bytes, std::size_t longer_than = 0);
+    BoundsOfKind& operator+=(const BoundsOfKind&);
 };
 
 struct Schedule {
@@ -95,6 +107,9 @@ struct Schedule {
     std::size_t scratch_bytes = 0;          // how much scratch this rank's steps need
     int offers = 0;                         // how many offers this rank makes
     Bounds bounds;
+    // What is composed knows more: each rank's kind.
+    std::vector<std::uint32_t> kind_of;
+    std::vector<BoundsOfKind> kinds;
 
     std::size_t rounds() const { return round_ends.size(); }
     std::span<const Step> round(std::size_t i) const {
@@ -106,10 +121,10 @@ struct Schedule {
     }
 };
 
-inline std::size_t Bounds::written_below(std::size_t bytes) const {
+inline std::size_t Bounds::below(std::size_t bytes) {
     std::size_t k = 0;
-    while (k + 1 < written.size() && shortest << k < bytes) ++k;
-    return written[k];
+    while (k + 1 < std::tuple_size_v<decltype(written)> && shortest << k < bytes) ++k;
+    return k;
 }
 
 inline void Bounds::add(std::size_t bytes) {
@@ -128,6 +143,21 @@ inline Bounds& Bounds::operator+=(const Bounds& b) {
 inline void Bounds::raise(const Bounds& b) {
     offers = std::max(offers, b.offers);
     for (std::size_t k = 0; k < written.size(); ++k) written[k] = std::max(written[k], b.written[k]);
+}
+
+inline void BoundsOfKind::add(std::size_t bytes, std::size_t longer_than) {
+    Bounds message, before;
+    message.add(bytes);
+    before.add(longer_than);
+    all += message;
+    for (std::size_t k = 0; k < at_one_time.size(); ++k)
+        if (message.written[k] > 0) at_one_time[k] += message.written[k] - before.written[k];
+}
+
+inline BoundsOfKind& BoundsOfKind::operator+=(const BoundsOfKind& b) {
+    all += b.all;
+    for (std::size_t k = 0; k < at_one_time.size(); ++k) at_one_time[k] += b.at_one_time[k];
+    return *this;
 }
 
 }  // namespace fanlight

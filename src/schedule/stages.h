@@ -12,6 +12,9 @@
 
 namespace fanlight {
 
+// All ranks in the order of their places in a topology: those of a domain follow each other.
+std::vector<int> in_order_of_places(const Topology&, int ranks);
+
 class Stages {
 public:
     using Groups = std::vector<Composer::Group>;
@@ -25,7 +28,6 @@ public:
     const Topology& topology() const { return topology_; }
     const std::vector<Groups>& all() const { return stages_; }
     std::size_t last() const { return stages_.size() - 1; }
-    // All ranks in the order of their places: those of a domain follow each other.
     const std::vector<int>& order() const { return order_; }
     // Whether this rank is that domain's representative in some stage but the last: all ranks of the greatest such
     // domain; else itself alone.

@@ -19,9 +19,8 @@ Domains::Domains(std::span<const int> domain_of) {
         local_.push_back(static_cast<int>(members.size()));
         members.push_back(static_cast<int>(r));
     }
+    blocked_ = std::ranges::is_sorted(domain_);
 }
-
-bool Domains::blocked() const { return std::is_sorted(domain_.begin(), domain_.end()); }
 
 std::pair<int, int> Domains::sizes() const {
     std::pair<int, int> result(ranks(), 0);
@@ -187,7 +186,14 @@ Topology::Topology(std::vector<Domains> levels) {
                     throw std::invalid_argument("ranks " + std::to_string(levels[i].leader(d)) + " and " + std::to_string(r) +
                                                 " share a domain of level " + std::to_string(i) + ", but none of the level above");
     }
-    if (!levels.empty()) levels_ = std::make_shared<const std::vector<Domains>>(std::move(levels));
+    if (levels.empty()) return;
+    std::vector<Domains> kept;
+    for (const Domains& d : levels)
+        if (d.count() > 1 && d.count() < d.ranks() && (kept.empty() || !(kept.back() == d))) kept.push_back(d);
+    Levels made{.all = std::move(levels)};
+    made.simple = kept.size() == made.all.size();
+    if (!made.simple && !kept.empty()) made.simplified = std::make_shared<const Levels>(Levels{.all = std::move(kept)});
+    levels_ = std::make_shared<const Levels>(std::move(made));
 }
 
 int Topology::places(std::string_view text) {
@@ -248,12 +254,7 @@ int Topology::apart(int rank, int other) const {
     return i;
 }
 
-Topology Topology::simplified() const {
-    std::vector<Domains> kept;
-    for (const Domains& d : all())
-        if (d.count() > 1 && d.count() < d.ranks() && (kept.empty() || !(kept.back() == d))) kept.push_back(d);
-    return Topology(std::move(kept));
-}
+Topology Topology::simplified() const { return !levels_ || levels_->simple ? *this : Topology(levels_->simplified); }
 
 Topology Topology::among(std::span<const int> ranks) const {
     std::vector<Domains> result;

@@ -29,7 +29,7 @@ public:
     int leader(int domain) const { return members(domain).front(); }
     // Whether the ranks of every domain follow each other: then what is in the order of the domains
     // is in the order of the ranks.
-    bool blocked() const;
+    bool blocked() const { return blocked_; }
     // The fewest ranks that a domain has, and the most.
     std::pair<int, int> sizes() const;
     // Whether all domains have the same number of ranks.
@@ -40,6 +40,7 @@ public:
 private:
     std::vector<int> domain_, local_;
     std::vector<std::vector<int>> members_;
+    bool blocked_ = true;
 };
 
 // As text:
@@ -62,12 +63,13 @@ public:
     // How many places a text has; 0: as many as there are ranks (`*`).
     static int places(std::string_view text);
 
-    int levels() const { return levels_ ? static_cast<int>(levels_->size()) : 0; }
-    const Domains& level(int i) const { return (*levels_)[static_cast<std::size_t>(i)]; }
-    std::span<const Domains> all() const { return levels_ ? std::span<const Domains>(*levels_) : std::span<const Domains>(); }
+    int levels() const { return static_cast<int>(all().size()); }
+    const Domains& level(int i) const { return levels_->all[static_cast<std::size_t>(i)]; }
+    std::span<const Domains> all() const { return levels_ ? std::span<const Domains>(levels_->all) : std::span<const Domains>(); }
     // The outermost level on which two ranks are apart; levels() if they share all domains.
     int apart(int rank, int other) const;
     // Without the levels that say nothing: one domain, a domain for each rank, or the same as the level above.
+    // Found when the topology is made, so that schedules may ask as often as they like.
     Topology simplified() const;
     // As seen by some of the ranks, in this order.
     Topology among(std::span<const int> ranks) const;
@@ -76,7 +78,13 @@ public:
     friend bool operator==(const Topology& a, const Topology& b);
 
 private:
-    std::shared_ptr<const std::vector<Domains>> levels_;  // copied with every problem
+    struct Levels {
+        std::vector<Domains> all;
+        bool simple = true;                             // all of them say something; else:
+        std::shared_ptr<const Levels> simplified = {};  // those that do; null: none does
+    };
+    explicit Topology(std::shared_ptr<const Levels> levels) : levels_(std::move(levels)) {}
+    std::shared_ptr<const Levels> levels_;  // copied with every problem
 };
 
 }  // namespace fanlight

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "algorithms/registry.h"
+#include "execute/group.h"
 #include "execute/plan.h"
 #include "schedule/builder.h"
 #include "schedule/schedule.h"
@@ -82,7 +83,7 @@ TEST(Needs, OfTheAlikeNoRankNeedsMoreThanTheNeediest) {
 }
 
 TEST(Needs, BoundsHoldForAllRanks) {
-    int exact = 0, alike = 0;
+    int exact = 0, alike = 0, composed = 0;
     for (const Algorithm& a : algorithms()) {
         if (lengths_are_unknown(a.operation)) continue;
         for (const int size : {1, 2, 3, 5, 8, 11, 16, 17, 31, 48, 64})
@@ -118,6 +119,13 @@ TEST(Needs, BoundsHoldForAllRanks) {
                                 ASSERT_TRUE(needs.staged == needed.staged && needs.longest == needed.longest && needs.offers == needed.offers) << text(a, p) << ", rank " << p.rank;
                                 ++alike;
                             }
+                            if (!s.kinds.empty()) {
+                                const BoundsOfKind& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
+                                ASSERT_TRUE(kind.all.offers == own.offers && kind.all.written == own.written) << text(a, p) << ", rank " << p.rank;
+                                const std::size_t at_most = std::min(kind.all.written.back(), kind.at_one_time.back() * static_cast<std::size_t>(slots.depth()));
+                                ASSERT_LE(needs.staged, at_most) << text(a, p) << ", rank " << p.rank;
+                                ++composed;
+                            }
                             Builder::recycle(std::move(s));
                         }
                         if (!said.known) continue;
@@ -130,6 +138,50 @@ TEST(Needs, BoundsHoldForAllRanks) {
     }
     EXPECT_GT(exact, 1000);
     EXPECT_GT(alike, 100);
+    EXPECT_GT(composed, 1000);
+}
+
+// Where a pair has one cell its puts follow each other: around a ring a rank stages one block, whatever comes by.
+TEST(Needs, APairsPutsAreThereOneAtATime) {
+    const Algorithm& a = *find_algorithm(Operation::allgather, "multi-lane");
+    Problem p = problem(a, 48, 5000, 0);
+    p.topology = Topology::from("8x6", 48);
+    const SharedSlots slots(nullptr, 48);
+    ASSERT_EQ(slots.depth(), 1);
+    for (p.rank = 0; p.rank < p.size; ++p.rank) {
+        const Schedule s = a.schedule(p);
+        const BoundsOfKind& kind = s.kinds[s.kind_of[static_cast<std::size_t>(p.rank)]];
+        EXPECT_EQ(kind.at_one_time.back(), needs_of(s, p.rank, slots, {}).staged);
+        EXPECT_GT(kind.all.written.back(), kind.at_one_time.back());
+    }
+}
+
+// How often a schedule is made for a plan.
+int schedules_made = 0;
+const Algorithm* counted = nullptr;
+
+// What is composed says enough of all ranks: for a plan not more schedules are made than there are lengths of a piece to
+// try, for each piece that differs.  Where domains differ in size some algorithms are as of one domain, and not composed.
+TEST(Needs, APlanTakesFewSchedules) {
+    for (const char* topology : {"8x8x8", "2x4x64", "4x128", "3x(5x20+7x10)+2x(1+30)"})
+        for (const Algorithm& a : algorithms()) {
+            if (!a.levels || lengths_are_unknown(a.operation) || a.name == "locality-bruck") continue;
+            if (std::string_view(topology).starts_with("3x(") && (a.name == "multi-lane" || a.operation == Operation::alltoall)) continue;
+            for (const std::size_t bytes : {8, 1 << 10, 40 << 10}) {
+                Problem p = problem(a, Topology::places(topology), bytes, 0);
+                p.topology = Topology::from(topology, p.size);
+                p.rank = p.size / 2;
+                Algorithm counting = *(counted = &a);
+                counting.schedule = [](const Problem& q) { return ++schedules_made, counted->schedule(q); };
+                const Group group(std::span<std::byte>(), p.rank, p.size, true, Waiter::Hooks{}, p.size, p.size, SharedSlots::Capacity::one);
+                schedules_made = 0;
+                try {
+                    group.plan(counting, p);
+                } catch (const std::invalid_argument&) {
+                }
+                EXPECT_LE(schedules_made, 60) << text(a, p);
+            }
+        }
 }
 
 }  // namespace

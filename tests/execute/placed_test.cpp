@@ -130,13 +130,15 @@ TEST(Placed, DifferentOperationsAreFound) {
     }), "");
 }
 
+// An allgather of blocks of so many bytes.
+Plan plan_for(const Group& g, std::size_t bytes) {
+    return g.plan(*find_algorithm(Operation::allgather, "all-read-all"), {.operation = Operation::allgather, .rank = g.rank(), .size = g.size(), .bytes = bytes});
+}
+
 // A plan that was kept while others had the memory is not run there.
 TEST(Placed, NoPlanRunsInMemoryThatIsAnothers) {
     Members members(2, false);
     EXPECT_EQ(members.run([&](Group& g) {
-        const auto plan_for = [&](std::size_t bytes) {
-            return g.plan(*find_algorithm(Operation::allgather, "all-read-all"), {.operation = Operation::allgather, .rank = g.rank(), .size = 2, .bytes = bytes});
-        };
         const auto runs = [&](Plan& plan) {
             char own[64] = {}, all[128] = {};
             fanlight::Run run;
@@ -148,7 +150,7 @@ TEST(Placed, NoPlanRunsInMemoryThatIsAnothers) {
                 return false;
             }
         };
-        Plan first = plan_for(48), second = plan_for(64);
+        Plan first = plan_for(g, 48), second = plan_for(g, 64);
         std::string wrong;
         if (runs(first)) wrong = "without memory";
         members.meet();
@@ -168,14 +170,11 @@ TEST(Placed, NoPlanRunsInMemoryThatIsAnothers) {
 TEST(Placed, WhatWasNeverStartedIsNoMismatch) {
     Members members(2, false);
     EXPECT_EQ(members.run([&](Group& g) {
-        const auto plan_for = [&](std::size_t bytes) {
-            return g.plan(*find_algorithm(Operation::allgather, "all-read-all"), {.operation = Operation::allgather, .rank = g.rank(), .size = 2, .bytes = bytes});
-        };
-        Plan freed = plan_for(48), none;
+        Plan freed = plan_for(g, 48), none;
         members.give_memory(g, none);
         members.give_memory(g, freed);
         members.give_memory(g, none);
-        const Plan plan = plan_for(64);
+        const Plan plan = plan_for(g, 64);
         char own[64] = {}, all[128] = {};
         fanlight::Run run;
         if (g.rank() == 1) members.meet();
