@@ -131,9 +131,14 @@ class Case:
         again = [self.alone(action, action).of(action) for _ in range(2)]
         others = [self.run(False, action, action, 15, mpi).of(action)
                   for mpi in (running.MPICH, running.OPENMPI, running.IMPI) if mpi is not self.mpi and mpi.available]
-        return all(any(lines[rank][k:k + 1] == [ours] for lines in others) or
+        return all(self.reads_elsewhere(alone.of(action)[rank], theirs) or any(lines[rank][k:k + 1] == [ours] for lines in others) or
                    any(lines[rank][k:k + 1] not in ([], [theirs]) for lines in again)
                    for rank, k, theirs, ours in differences(alone.of(action), served.of(action)))
+
+    def reads_elsewhere(self, lines, line):
+        """Open MPI 5.0.11's alltoallw on a communicator of one rank, which it serves itself, gives what lies in memory:
+        another result with another MALLOC_PERTURB_."""
+        return self.mpi is running.OPENMPI and line.startswith("  alltoallw") and any("alltoallw ranks=1 " in said for said in lines)
 
     def narrowed(self):
         """The shortest range of actions, found by halving, that still fails."""
