@@ -47,12 +47,14 @@ bool reaches_all(const std::vector<Presence>& all, int rank) {
 // never; -1: not yet.
 std::atomic<int> single_copy_pays_from{-1};
 
-// Whether single copy is as fast as it should be, for all that this rank knows.
-bool single_copy_is_faster(CopySpeed* speed, const std::vector<Presence>& all, int rank) {
+// Whether single copy pays, for all that this rank knows; by all ranks together.  `reaches`: this one reads the others' memory.
+bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int rank, MPI_Comm comm, bool reaches) {
     const int next = (rank + 1) % static_cast<int>(all.size());
     const Presence& p = all[static_cast<std::size_t>(next)];
-    if (speed && p.blocks)
-        single_copy_pays_from = static_cast<int>(speed->copied_once_from(next, static_cast<pid_t>(p.pid), p.blocks));
+    const bool measures = reaches && speed && p.blocks, has_read = measures && speed->read(next, static_cast<pid_t>(p.pid), p.blocks);
+    mpi().Barrier(comm);
+    if (measures) single_copy_pays_from = has_read ? static_cast<int>(speed->copied_once_from()) : 0;
+    if (!reaches) return false;
     if (single_copy_pays_from != 0) return true;
     verbose([] { return std::string("no single copy: slower here than two copies through shared memory"); }, rank);
     return false;
@@ -96,7 +98,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     const Sharing own = sharing(all, meeting.own);
     int least[5] = {0, 0, 0, 0, 0};
     const auto agree = [&] {
-        const bool reaches = reaches_all(all, rank), copies = reaches && single_copy_is_faster(meeting.speed.get(), all, rank);
+        const bool reaches = reaches_all(all, rank), copies = single_copy_pays(meeting.speed.get(), all, rank, comm, reaches);
         const int facts[5] = {reaches, copies, -own.ranks, own.cores, -std::max(single_copy_pays_from.load(), 0)};
         mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
     };

@@ -38,6 +38,7 @@ void touch(const std::byte* memory, std::size_t bytes) {
 
 CopySpeed::CopySpeed(const SharedSlots& slots, int rank)
     : shared_slots_(slots),
+      rank_(rank),
       count_(std::min<std::size_t>(blocks_wanted, slots.areas())),
       bytes_(std::min(block_bytes, slots.staging_bytes())),
       memory_(count_ * (bytes_ + bytes_ / short_is)) {
@@ -45,9 +46,8 @@ CopySpeed::CopySpeed(const SharedSlots& slots, int rank)
     for (std::size_t i = 0; i < count_; ++i) std::memcpy(staging(i, rank), memory_.data(), bytes_);
 }
 
-std::size_t CopySpeed::copied_once_from(int peer, pid_t pid, std::uint64_t blocks) {
+bool CopySpeed::read(int peer, pid_t pid, std::uint64_t blocks) {
     std::vector<std::byte> here(bytes_);
-    std::vector<double> in, out, once, once_short;
     const std::size_t short_bytes = bytes_ / short_is;
     const auto by_the_kernel = [&](std::uint64_t address, std::size_t bytes, std::vector<double>& times) {
         const iovec mine{here.data(), bytes}, theirs{reinterpret_cast<void*>(address), bytes};
@@ -57,14 +57,18 @@ std::size_t CopySpeed::copied_once_from(int peer, pid_t pid, std::uint64_t block
     };
     for (std::size_t i = 0; i < count_; ++i) {
         touch(staging(i, peer), bytes_);
-        out.push_back(microseconds([&] { std::memcpy(here.data(), staging(i, peer), bytes_); }));
-        // What is staged next goes where the reader's core still has the lines of before: that is the slow part where the
-        // cores share no cache.  It takes this rank as long as the other one.
-        in.push_back(microseconds([&] { std::memcpy(staging(i, peer), here.data(), bytes_); }));
+        out_.push_back(microseconds([&] { std::memcpy(here.data(), staging(i, peer), bytes_); }));
         const std::uint64_t block = blocks + i * (bytes_ + short_bytes);
-        if (!by_the_kernel(block, bytes_, once) || !by_the_kernel(block + bytes_, short_bytes, once_short)) return 0;
+        if (!by_the_kernel(block, bytes_, once_) || !by_the_kernel(block + bytes_, short_bytes, once_short_)) return false;
     }
-    return from_times(bytes_, median(in) + median(out), median(once), median(once_short));
+    return true;
+}
+
+std::size_t CopySpeed::copied_once_from() {
+    std::vector<double> in;
+    for (std::size_t i = 0; i < count_; ++i)
+        in.push_back(microseconds([&] { std::memcpy(staging(i, rank_), memory_.data() + i * bytes_, bytes_); }));
+    return from_times(bytes_, median(in) + median(out_), median(once_), median(once_short_));
 }
 
 std::size_t CopySpeed::from_times(std::size_t bytes, double twice, double once, double once_short) {

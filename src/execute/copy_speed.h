@@ -6,8 +6,10 @@
 //
 //   CopySpeed speed(slots, rank);                // every rank writes its blocks
 //   ... a barrier; all publish their pid and speed.blocks() ...
-//   speed.copied_once_from(peer, pid, blocks);
-//   ... a barrier before it ends: others read its blocks ...
+//   bool allowed = speed.read(peer, pid, blocks);
+//   ... a barrier: what is staged next goes where another core still has the lines of before, the slow part where the
+//   cores share no cache ...
+//   speed.copied_once_from();                    // allowed
 #pragma once
 
 #include <sys/types.h>
@@ -28,9 +30,11 @@ public:
     CopySpeed(const SharedSlots&, int rank);
 
     std::uint64_t blocks() const { return reinterpret_cast<std::uint64_t>(memory_.data()); }
-    // From how many bytes on, from the earliest to the latest; 0: never.  `blocks` are those of rank `peer`.  Costs about two
+    // Reads the blocks of rank `peer`, which are at `blocks` there, both ways; false: the kernel refuses.  Costs about two
     // tenths of a millisecond.
-    std::size_t copied_once_from(int peer, pid_t pid, std::uint64_t blocks);
+    bool read(int peer, pid_t pid, std::uint64_t blocks);
+    // From how many bytes on messages are copied once, from the earliest to the latest; 0: never.
+    std::size_t copied_once_from();
     // By the times of so many bytes by two copies and by one, and of a quarter of them by one.
     static std::size_t from_times(std::size_t bytes, double twice, double once, double once_short);
 
@@ -38,8 +42,10 @@ private:
     std::byte* staging(std::size_t i, int rank) const { return shared_slots_.staging(i, rank); }
 
     SharedSlots shared_slots_;
+    const int rank_;
     std::size_t count_, bytes_;      // blocks, and the length of each
     std::vector<std::byte> memory_;  // behind each its short one
+    std::vector<double> out_, once_, once_short_;  // microseconds
 };
 
 }  // namespace fanlight
