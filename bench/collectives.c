@@ -523,13 +523,15 @@ static bool measure_guard(Bench *bench)
         snprintf(forced, sizeof forced, "%s:%.200s", names[n], chosen);
         set_algorithm(comms[1], forced);
         double sample[2][GUARD_BLOCKS], difference[GUARD_BLOCKS];
-        for (int b = -1; b < GUARD_BLOCKS; ++b) { // one to warm up
+        bench->call.comm = comms[1];
+        time_block(bench, operation, FANLIGHT, GUARD_CALLS, false);
+        for (int b = 0; b < GUARD_BLOCKS; ++b) {
             for (int turn = 0; turn < 2; ++turn) {
-                int which = (turn + b) & 1;
+                int which = (turn + b) % 2;
                 bench->call.comm = comms[which];
-                sample[which][b < 0 ? 0 : b] = time_block(bench, operation, FANLIGHT, GUARD_CALLS, false) / GUARD_CALLS;
+                sample[which][b] = time_block(bench, operation, FANLIGHT, GUARD_CALLS, false) / GUARD_CALLS;
             }
-            difference[b < 0 ? 0 : b] = sample[0][b < 0 ? 0 : b] - sample[1][b < 0 ? 0 : b];
+            difference[b] = sample[0][b] - sample[1][b];
         }
         bench->call.comm = comms[0];
         if (bench->shared.rank != 0)

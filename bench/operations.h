@@ -21,7 +21,7 @@ typedef struct Call {
 } Call;
 
 typedef struct Operation {
-    const char *name, *collective;    // iallreduce is allreduce's
+    const char *name, *collective;    // the second of iallreduce is allreduce
     int (*call[SIDES])(const Call *); // PMPI_Xxx, MPI_Xxx
     struct {
         const char *name;

@@ -39,13 +39,17 @@ def is_blocking(operation: str) -> bool:
 
 
 def collective(operation: str) -> str:
-    """allreduce, of iallreduce as well; as the rules write it."""
-    return (operation if is_blocking(operation) else operation[1:]).replace("_", "-")
+    """allreduce, of iallreduce as well."""
+    return operation if is_blocking(operation) else operation[1:]
+
+
+def rule_name(operation: str) -> str:
+    return collective(operation).replace("_", "-")
 
 
 def has_sizes(operation: str) -> bool:
     """Whether its rules can ask for the size."""
-    return collective(operation).replace("-", "_") not in (*OF_ANY_SIZE, "barrier")
+    return collective(operation) not in (*OF_ANY_SIZE, "barrier")
 
 
 def numbers_of_ranks(cores: int, cpus: list[int]) -> list[int]:
@@ -59,7 +63,7 @@ def numbers_of_ranks(cores: int, cpus: list[int]) -> list[int]:
 
 
 def fits(operation: str, size: int, ranks: int) -> bool:
-    blocks = _ALL_BLOCKS.get(collective(operation).replace("-", "_"), 0) * ranks + 3  # of neighborhoods: two to each side
+    blocks = _ALL_BLOCKS.get(collective(operation), 0) * ranks + 3  # of neighborhoods: two to each side
     return size * blocks + (1 << 16) <= MEMORY and size * ranks < 1 << 31
 
 
@@ -88,7 +92,7 @@ def _schedules(core, operation: str, text: str, size: int, ranks: int) -> str | 
 
 
 def candidates(core, operation: str, size: int, ranks: int, levels: bool) -> list[str]:
-    name, found, seen = collective(operation), [], set()
+    name, found, seen = rule_name(operation), [], set()
     for a in core.algorithms(name):
         if (a.power_of_two and ranks & (ranks - 1)) or (a.even and ranks % 2) or (a.levels and not levels):
             continue

@@ -108,7 +108,7 @@ class Range:
 
 def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -> str:
     length = size if tune_plan.has_sizes(operation) else 0
-    chosen = core.choose(tune_plan.collective(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
+    chosen = core.choose(tune_plan.rule_name(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
                          single_copy=run["single_copy"] is not False, mpi=mpi, blocking=tune_plan.is_blocking(operation))
     given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum") and v]
     return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
@@ -155,7 +155,7 @@ def _exact(n: int) -> str:
 
 
 def line(core, measured: Measured, r: Range) -> str:
-    run, name = measured.runs[r.ranks], tune_plan.collective(r.operation)
+    run, name = measured.runs[r.ranks], tune_plan.rule_name(r.operation)
     conditions = [f"ranks={r.ranks}", f"nodes={run['nodes']}", f"oversubscribed={'yes' if run['oversubscribed'] else 'no'}"]
     if tune_plan.has_sizes(r.operation):
         conditions.insert(0, f"bytes={_exact(r.first)}..{_exact(r.last)}")

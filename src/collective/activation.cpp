@@ -56,7 +56,7 @@ bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int ra
     if (measures) single_copy_pays_from = has_read ? static_cast<int>(speed->copied_once_from()) : 0;
     if (!reaches) return false;
     if (single_copy_pays_from != 0) return true;
-    verbose([] { return std::string("no single copy: slower here than two copies through shared memory"); }, rank);
+    verbose([] { return std::string("no single copy: it takes more than three times as long here as two copies through shared memory"); }, rank);
     return false;
 }
 

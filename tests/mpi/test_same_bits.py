@@ -7,7 +7,8 @@ from running import IMPI, MPICH, MPICH_ABI, OPENMPI, repeated, run
 parametrize = pytest.mark.parametrize
 
 # How data is moved and which rules hold: what is measured, or found, at the start of a program.
-WAYS = [{"SINGLE_COPY": copy, "CORES": cores, "WAIT": "yield"} for copy, cores in (("on", 64), ("off", 1), ("on", 1), ("off", 64))]
+WAYS = [*({"SINGLE_COPY": copy, "CORES": cores, "WAIT": "yield"} for copy, cores in (("on", 64), ("off", 1), ("on", 1), ("off", 64))),
+        {"SINGLE_COPY": "on", "SINGLE_COPY_FROM": "8K", "CORES": 64, "WAIT": "yield"}]  # as measured between far cores
 # MPICH counts what it serves on a communicator, and after five calls takes another order.
 MPICH_FROM_THE_START = {"MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD": "0"}
 

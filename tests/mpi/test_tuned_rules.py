@@ -65,7 +65,7 @@ def test_a_short_run(mpi, measure, tmp_path, fanlight_only):
         assert not any(why.startswith("wrong") for why in row["excluded"].values()), row["excluded"]
     file, rules = rules_of(folder)
     assert {(words[0], "blocking=no" not in words) for words in rules} == \
-        {(tune.tune_plan.collective(o), tune.tune_plan.is_blocking(o)) for _, o, _ in cells}
+        {(tune.tune_plan.rule_name(o), tune.tune_plan.is_blocking(o)) for _, o, _ in cells}
     assert not (tmp_path / "cache/fanlight/tune.jsonl").exists()
 
     # A program finds it, by the fingerprint that it computes itself.
