@@ -172,7 +172,7 @@ def checks(file):
 
 def run(command, limit):
     """Its exit status; None when it ran too long."""
-    environment = os.environ | {"FANLIGHT_BUILD_DIR": str(BUILD)}
+    environment = os.environ | ({"FANLIGHT_BUILD_DIR": str(BUILD)} if command[0] == sys.executable else {})
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     try:
@@ -218,7 +218,7 @@ def prepare():
         sys.exit(run.output)
     # The programs that run on MPICH do not change with the sources.
     if run(["cmake", "--build", str(BUILD), "--target", "help"], BUILD_LIMIT) != 0 or not built(
-            sorted(set(re.findall(r"^(mpich-(?!abi-)[\w-]+): phony", run.output, re.M)))):
+            ["forbid", *sorted(set(re.findall(r"^(mpich-(?!abi-)[\w-]+): phony", run.output, re.M)))]):
         sys.exit(run.output[-3000:])
 
 
