@@ -273,5 +273,12 @@ TEST(Concurrent, AnotherThreadGivesARanksPart) {
     }), "");
 }
 
+// Else this one hangs.
+TEST(Concurrent, ThatThreadEndsOutOfItsSleep) {
+    fanlight::OperationsInFlight in_flight;
+    ASSERT_TRUE(in_flight.has_helper());
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+}
+
 }  // namespace
 }  // namespace fanlight::testing
