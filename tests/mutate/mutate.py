@@ -233,7 +233,7 @@ def passes_unchanged(command, targets, clean):
             sys.exit(f"the sources as they are do not build\n{run.output[-3000:]}")
         began = time.monotonic()
         passes = run(command, TEST_LIMIT) == 0
-        clean[words(command)] = round(time.monotonic() - began, 1) if passes else 0
+        clean[words(command)] = max(round(time.monotonic() - began, 1), 0.1) if passes else 0
         print(f"{'passes' if passes else 'FAILS'} unchanged ({time.monotonic() - began:.0f} s): {words(command)}", flush=True)
         if not passes:
             print(run.output[-1000:], flush=True)
