@@ -273,7 +273,7 @@ TEST(Concurrent, AnotherThreadGivesARanksPart) {
     }), "");
 }
 
-// Else this one hangs.
+// That thread is woken to end; otherwise this test hangs.
 TEST(Concurrent, ThatThreadEndsOutOfItsSleep) {
     fanlight::OperationsInFlight in_flight;
     ASSERT_TRUE(in_flight.has_helper());
