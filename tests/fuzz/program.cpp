@@ -748,9 +748,10 @@ private:
             }
         }
         if (in_place_ && operation_ != scatter && operation_ != scatterv) recv_is_input_ = true;
-        Random* disorder = by_places && sides_are_disordered_ ? &own_ : nullptr;
+        const bool one_to_send = operation_ == gatherv || operation_ == allgatherv || operation_ == neighbor_allgatherv;
         for (Side* side : {&send_, &recv_}) {
-            side->place(disorder, in_bytes);
+            const bool has_places = by_places && !(side == &send_ ? one_to_send : operation_ == scatterv);
+            side->place(has_places && sides_are_disordered_ ? &own_ : nullptr, in_bytes);
             if (!side->blocks.empty()) side->allocate(own_);
         }
         large_send_.take(operation_ == reduce_scatter ? parts_ : send_, in_bytes);
