@@ -161,7 +161,7 @@ void time_plans(const Options& options, int number) {
         const Domains* nodes = ranks.reach.nodes;
         const int near = nodes ? static_cast<int>(nodes->members(nodes->of(rank)).size()) : number;
         ranks.groups.push_back(std::make_unique<Group>(std::span{segment.get(), bytes}, ranks.reach.local(rank), near, options.single_copy, Waiter::Hooks{}, near, near));
-        if (nodes) ranks.groups.back()->reach_by(std::make_shared<Messages>());
+        if (nodes) ranks.groups.back()->reach_by(Transport::message, std::make_shared<Messages>());
     }
     std::printf("%-28s", (std::to_string(number) + " ranks, bytes").c_str());
     for (const std::size_t s : options.sizes) std::printf(" %31zu", s);

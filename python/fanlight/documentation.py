@@ -47,7 +47,7 @@ def configuration() -> str:
               "  domains, the last but one on all inner levels without one of their own; where there are fewer levels the inner",
               "  names are dropped. Inside, the operation's own (barrier, allreduce, alltoall) lets all ranks take part on each level.",
               "- On several nodes an algorithm runs between the nodes, one rank of each: `ring` is short for `by-levels(ring)`.",
-              "- `lanes=yes`: all ranks of a node take part, not one: rank i of each node moves its part of the data over messages;",
+              "- `lanes=yes`: all ranks of a node take part, not one: rank i of each node moves its part of the data;",
               "  `ring` is short for `multi-lane(ring)`. Where nodes have different numbers of ranks, or the operation has no such",
               "  form, the rule does not match (a forced algorithm runs without lanes).",
               "- `flat=yes`: on several nodes the algorithm runs among all ranks, not among one rank of each node;",

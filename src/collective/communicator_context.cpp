@@ -109,10 +109,10 @@ Domains each_by_itself(int ranks) {
 
 }  // namespace
 
-LoneGroup::LoneGroup(std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
+LoneGroup::LoneGroup(Transport transport, std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
     : memory(unshared(Group::segment_bytes(1, SharedSlots::Capacity::many))),
       group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedSlots::Capacity::many) {
-    group.reach_by(std::move(remote));
+    group.reach_by(transport, std::move(remote));
 }
 
 CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
@@ -160,7 +160,8 @@ void CommunicatorContext::forget() {
 
 // Communicators and windows end in the same order on all ranks, those without a group on their node included.
 CommunicatorContext::~CommunicatorContext() {
-    if (shared_) shared_->group.reach_by(nullptr);
+    if (!shared_) return;
+    for (std::size_t t = 0; t < transport_names.size(); ++t) shared_->group.reach_by(static_cast<Transport>(t), nullptr);
 }
 
 Group& CommunicatorContext::alone(Transport transport) {
@@ -168,8 +169,8 @@ Group& CommunicatorContext::alone(Transport transport) {
     if (!alone) {
         const std::shared_ptr<RemoteTransport> remote =
             transport == Transport::message ? make_message_transport(messages(), {0, std::clamp(message_slots(), 1, slots_in_place.number)}) : make_window_transport(comm_, transport);
-        alone = std::make_unique<LoneGroup>(remote, sharing_);
-        if (shared_ && transport == Transport::message) shared_->group.reach_by(remote);
+        alone = std::make_unique<LoneGroup>(transport, remote, sharing_);
+        if (shared_) shared_->group.reach_by(transport, remote);
     }
     return alone->group;
 }
@@ -180,8 +181,8 @@ std::shared_ptr<const PrivateCommunicator> CommunicatorContext::messages() {
 }
 
 void CommunicatorContext::reach_by(std::shared_ptr<RemoteTransport> remote) {
-    if (shared_) shared_->group.reach_by(std::move(remote));
-    else alone_[Transport::message] = std::make_unique<LoneGroup>(std::move(remote), sharing_);
+    if (shared_) shared_->group.reach_by(Transport::message, std::move(remote));
+    else alone_[Transport::message] = std::make_unique<LoneGroup>(Transport::message, std::move(remote), sharing_);
 }
 
 Problem& CommunicatorContext::problem(Operation operation, int root) {
@@ -274,7 +275,7 @@ Situation CommunicatorContext::situation(const Problem& problem) const {
     situation.ranks = size;
     situation.nodes = map_.count();
     situation.by_levels = goes_by_levels(problem, map_);
-    situation.lanes = goes_in_lanes(problem, map_) && (config().transport == "auto" || config().transport == "message");
+    situation.lanes = goes_in_lanes(problem, map_);
     situation.oversubscribed = oversubscribed_;
     situation.single_copy = single_copy_;
     situation.blocking = !of_requests;
@@ -322,13 +323,14 @@ void CommunicatorContext::check_room(const Decision& d) const {
                                 " cannot stage blocks of any length for so many ranks (it can where single copy is allowed)");
 }
 
-// Between nodes a rank must know what is staged for it.
+// Between nodes a rank must know what is staged for it.  All ranks meet at each fence, also those of one node, which then
+// wait for nothing else.
 Reach CommunicatorContext::reach(const Chosen& d) const {
     if (d.transport == Transport::shared) return {};
     const Algorithm& a = *d.algorithm;
-    if (map_.count() == 1 || d.transport != Transport::message || (has_root(a.operation) && lengths_are_unknown(a.operation) && !lengths_first(a)))
+    if (map_.count() == 1 || d.transport == Transport::rma_fence || (has_root(a.operation) && lengths_are_unknown(a.operation) && !lengths_first(a)))
         return {.nodes = &apart_, .transport = d.transport};
-    return {.nodes = &map_, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
+    return {.nodes = &map_, .transport = d.transport, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
 }
 
 void CommunicatorContext::make(Decision& d) {

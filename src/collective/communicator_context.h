@@ -55,7 +55,7 @@ public:
 
 // A group of this rank alone, which messages or windows connect with all others.
 struct LoneGroup {
-    LoneGroup(std::shared_ptr<RemoteTransport>, const Sharing&);
+    LoneGroup(Transport, std::shared_ptr<RemoteTransport>, const Sharing&);
     Segment memory;
     Group group;
 };

@@ -46,7 +46,7 @@ Run::Piece& Group::begin_piece(Run& run) {
     piece.taken = run.taken_;
     piece.cursor = {};
     piece.has_slot = piece.read_by_others = piece.over = false;
-    if (remote_) piece.remote = remote_->for_operation(run.first_message_slot_ + run.begun_);
+    if (RemoteTransport* const remote = run.plan_->remote) piece.remote = remote->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;
     run.taken_ = executor_.number(part.schedule, run.taken_) + executor_.numbers(part.schedule);
     // A rank that has no part in it may have no buffers.
@@ -126,7 +126,8 @@ void Group::advance(Run& run, Run::Piece& piece) {
 // Its messages would not be taken for those of an operation that is in flight.
 bool Group::has_message_slot(const Run& run) const {
     const Run& oldest = *runs_.front();
-    return !remote_ || run.first_message_slot_ + run.begun_ - (oldest.first_message_slot_ + oldest.over_) < remote_->operations_in_flight();
+    const RemoteTransport* const remote = run.plan_->remote;
+    return !remote || run.first_message_slot_ + run.begun_ - (oldest.first_message_slot_ + oldest.over_) < remote->operations_in_flight();
 }
 
 // Waits for it in place.

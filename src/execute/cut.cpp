@@ -45,11 +45,17 @@ bool all_wait_for_all(Operation o) {
 // The greater of each.
 void raise(Needs& to, const Needs& other) {
     to = {std::max(to.staged, other.staged), std::max(to.longest, other.longest),
-          std::max(to.scratch, other.scratch), std::max(to.offers, other.offers)};
+          std::max(to.scratch, other.scratch), std::max(to.offers, other.offers),
+          {std::max(to.window.bytes, other.window.bytes), std::max(to.window.flags, other.window.flags)}};
+}
+
+// A transport without windows has no limits.
+bool fits(const RemoteRoom& n, const RemoteRoom& limits) {
+    return limits.bytes == 0 || (n.bytes <= limits.bytes && n.flags <= limits.flags);
 }
 
 bool fits(const Needs& n, const Needs& limits) {
-    return n.staged <= limits.staged && n.longest <= limits.longest && n.scratch <= limits.scratch && n.offers <= limits.offers;
+    return n.staged <= limits.staged && n.longest <= limits.longest && n.scratch <= limits.scratch && n.offers <= limits.offers && fits(n.window, limits.window);
 }
 
 // What all ranks of a problem need, from as few of their schedules as there must be.
@@ -154,7 +160,7 @@ std::size_t Planner::staged_piece(Operation operation, std::size_t length, bool 
 Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, BindOptions options) const {
     const std::size_t length = length_of(problem);
     const Reach& reach = options.reach;
-    if (reach.no_one_is_near()) return {cut_for_windows(algorithm, problem, reach), false};
+    if (reach.no_one_is_near() && reach.by_messages()) return {length, false};  // which may be of any length
     // Of several nodes the largest has the least room for each rank, and the smallest needs the most.
     const auto [smallest, largest] = reach.nodes ? reach.nodes->sizes() : std::pair(size_, size_);
     const SharedSlots slots = reach.nodes ? SharedSlots(nullptr, smallest) : shared_slots_;
@@ -169,19 +175,20 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (problem.parameters.piece) longest = problem.parameters.piece;
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
     std::size_t begin_with = longest;
-    if (reach.nodes && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
+    if (reach.by_messages() && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
-    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.nodes) || length <= begin_with;
+    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.by_messages()) || length <= begin_with;
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
     // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
     const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
-    if (may_be_whole && !algorithm.levels && (all_inlined || all_short)) return {length, false};
+    if (may_be_whole && !algorithm.levels && !reach.over_windows() && (all_inlined || all_short)) return {length, false};
     // What is short costs its flags, and two pieces have twice as many; they would have as many areas.  Where not all wait
     // for all an operation leaves areas to the next one.  Pieces between nodes overlap.
     const bool is_short = may_be_whole && total_bytes(problem) <= short_in_all && all_wait_for_all(problem.operation);
     const std::size_t room = area * ((oversubscribed || is_short) && !reach.nodes ? slots.areas() : 1);
-    Needs limits{room, room, room_for_scratch(), SharedSlots::offers_per_operation};
-    AllRanks ranks(algorithm, problem, options, slots, mapped_scratch_.empty() ? std::min(area, longest) : 0);
+    Needs limits{room, room, room_for_scratch(), SharedSlots::offers_per_operation, {}};
+    if (reach.over_windows()) limits.window = remote(reach)->room();
+    AllRanks ranks(algorithm, problem, options, slots, mapped_scratch_.empty() && !reach.over_windows() ? std::min(area, longest) : 0);
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
     const Needs whole = ranks.needs(length, limits);
     const bool whole_fits = fits(whole, limits);
@@ -190,7 +197,8 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (may_be_whole && fits(whole, limits)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);
     // Of many offers the shortest pieces make as few as any.
-    const bool may_fit = whole.offers <= limits.offers || ranks.needs(unit, limits).offers <= limits.offers;
+    const bool enough_flags = limits.window.bytes == 0 || whole.window.flags <= limits.window.flags;
+    const bool may_fit = enough_flags && (whole.offers <= limits.offers || ranks.needs(unit, limits).offers <= limits.offers);
     std::size_t asked = length;
     Needs needed = whole;
     for (std::size_t bytes = std::min(begin_with, length); may_fit; bytes /= 2) {
@@ -207,26 +215,11 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     if (const int offers = ranks.most_offers(); offers > limits.offers)
         throw std::invalid_argument(name + " would make " + std::to_string(offers) + " offers in one operation; there is room for " +
                                     std::to_string(limits.offers));
+    if (!fits(whole.window, limits.window))
+        throw std::invalid_argument(name + " needs more than a window's " + std::to_string(limits.window.bytes) + " bytes and " +
+                                    std::to_string(limits.window.flags) + " flags");
     throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
                                 " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
-}
-
-// Messages may be of any length; windows have room for so much.
-std::size_t Planner::cut_for_windows(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
-    const std::size_t length = length_of(problem);
-    const RemoteRoom room = remote_->room();
-    if (room.bytes == 0 || length == 0) return length;
-    const std::size_t unit = std::max<std::size_t>(problem.element, 1);
-    for (std::size_t bytes = length;; bytes = (bytes / 2 + unit - 1) / unit * unit) {
-        Problem p = piece_of(problem, bytes, 0);
-        p.rank = -1;
-        const Exchange needs = exchange(algorithm, p, reach);
-        if (needs.area_bytes <= room.bytes && needs.flags <= room.flags) return bytes;
-        if (bytes <= unit || needs.flags > room.flags) break;
-    }
-    throw std::invalid_argument(std::string(to_string(problem.operation)) + ":" + std::string(algorithm.name) +
-                                " needs more than the windows' " + std::to_string(room.bytes) + " bytes and " +
-                                std::to_string(room.flags) + " flags");
 }
 
 }  // namespace fanlight

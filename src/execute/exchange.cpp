@@ -17,7 +17,7 @@ struct Receive {
     bool get;
     std::uint32_t which;   // the put's number among those of this peer, or the offer's
     std::uint32_t number;  // among all from this peer: others' lengths may be unknown here
-    std::uint32_t flag;    // among all
+    InWindow::Place place;
     std::uint32_t epoch;
     const Step* step;
 };
@@ -26,43 +26,37 @@ struct Receive {
 struct Side {
     Schedule schedule;
     std::vector<Receive> receives;        // in the order of the schedule
-    std::vector<std::size_t> put_slots;   // by flag; of gets unused
     std::vector<std::size_t> offer_slots;
     std::vector<const Step*> offers;
     std::vector<std::uint32_t> round_epochs;  // fences before each round's end
-    std::size_t area = 0;
 
-    explicit Side(Schedule s) : schedule(std::move(s)) {
+    Side(Schedule s, int rank, const Reach& reach) : schedule(std::move(s)) {
         std::map<int, std::uint32_t> puts, numbers;
+        InWindow window(schedule, rank, reach);
         for (const Step& step : schedule.steps) {
-            const auto flag = static_cast<std::uint32_t>(receives.size());
+            const InWindow::Place place = window.next(step);
             if (step.kind == StepKind::arrive) {
-                receives.push_back({false, puts[step.peer]++, numbers[step.peer]++, flag, 0, &step});
-                put_slots.push_back(take(step.bytes));
+                receives.push_back({false, puts[step.peer]++, numbers[step.peer]++, place, 0, &step});
             } else if (step.kind == StepKind::get) {
-                receives.push_back({true, static_cast<std::uint32_t>(step.offer), numbers[step.peer]++, flag, 0, &step});
-                put_slots.push_back(0);
+                receives.push_back({true, static_cast<std::uint32_t>(step.offer), numbers[step.peer]++, place, 0, &step});
             } else if (step.kind == StepKind::offer) {
                 offers.push_back(&step);
-                offer_slots.push_back(take(step.bytes));
+                offer_slots.push_back(place.slot);
             }
         }
     }
-
-private:
-    std::size_t take(std::size_t bytes) { return std::exchange(area, area + whole_lines(bytes)); }
 };
 
 class Sides {
 public:
-    Sides(const Algorithm& algorithm, const Problem& problem)
-        : algorithm_(algorithm), problem_(problem), sides_(static_cast<std::size_t>(problem.size)) {}
+    Sides(const Algorithm& algorithm, const Problem& problem, const Reach& reach)
+        : algorithm_(algorithm), problem_(problem), reach_(reach), sides_(static_cast<std::size_t>(problem.size)) {}
 
     Side& operator[](int rank) {
         auto& side = sides_[static_cast<std::size_t>(rank)];
         if (!side) {
             problem_.rank = rank;
-            side.emplace(algorithm_.schedule(problem_));
+            side.emplace(algorithm_.schedule(problem_), rank, reach_);
         }
         return *side;
     }
@@ -70,6 +64,7 @@ public:
 private:
     const Algorithm& algorithm_;
     Problem problem_;
+    const Reach& reach_;
     std::vector<std::optional<Side>> sides_;
 };
 
@@ -156,7 +151,7 @@ public:
 private:
     RemoteMessage message(int peer, const Receive& r, std::size_t slot) const {
         return {.peer = peer, .offered = r.get, .number = r.number,
-                .bytes = r.step->bytes, .slot = slot, .flag = r.flag, .epoch = r.epoch};
+                .bytes = r.step->bytes, .slot = slot, .flag = r.place.flag, .epoch = r.epoch};
     }
     static std::size_t slot_in_offer(const Side& owner, const Receive& r) {
         const Step& offer = *owner.offers[r.which];
@@ -166,21 +161,20 @@ private:
     void receive(const Step& s, const Receive& r) {
         if (reach_.near(me_, s.peer)) return;
         std::size_t slot = 0;
-        if (reach_.transport != Transport::message) slot = r.get ? slot_in_offer(sides_[s.peer], r) : own_.put_slots[r.flag];
+        if (reach_.over_windows()) slot = r.get ? slot_in_offer(sides_[s.peer], r) : r.place.slot;
         result_.receives.push_back(message(s.peer, r, slot));
     }
     void put(std::uint32_t step, const Step& s) {
         if (reach_.near(me_, s.peer)) return;
         const std::uint32_t which = puts_[s.peer]++;
         // The peer receives nothing else from this rank, so that its schedule need not be known.
-        if (reach_.transport == Transport::message && !readers_.contains(s.peer)) {
+        if (reach_.by_messages() && !readers_.contains(s.peer)) {
             result_.sends.push_back({step, s.from, {.peer = s.peer, .number = which, .bytes = s.bytes}});
             return;
         }
-        const Side& peer = sides_[s.peer];
-        for (const Receive& r : peer.receives)
+        for (const Receive& r : sides_[s.peer].receives)
             if (!r.get && r.which == which && r.step->peer == me_) {
-                result_.sends.push_back({step, s.from, message(s.peer, r, peer.put_slots[r.flag])});
+                result_.sends.push_back({step, s.from, message(s.peer, r, r.place.slot)});
                 return;
             }
     }
@@ -206,14 +200,9 @@ private:
 
 Exchange exchange(const Algorithm& algorithm, const Problem& problem, const Reach& reach) {
     Exchange result;
-    Sides sides(algorithm, problem);
-    if (reach.transport != Transport::message)
-        for (int r = 0; r < problem.size; ++r) {
-            result.area_bytes = std::max(result.area_bytes, sides[r].area);
-            result.flags = std::max(result.flags, static_cast<std::uint32_t>(sides[r].receives.size()));
-        }
+    Sides sides(algorithm, problem, reach);
     if (reach.transport == Transport::rma_fence) result.epochs = find_epochs(sides, problem.size);
-    if (problem.rank >= 0) Translator(problem, reach, sides, result).run();
+    Translator(problem, reach, sides, result).run();
     return result;
 }
 

@@ -27,12 +27,8 @@ struct Exchange {
     // Fences: how many lie before each round's end, and in the operation; the latter is the same on all ranks.
     std::vector<std::uint32_t> round_epochs;
     std::uint32_t epochs = 0;
-    // Windows: the most that a rank needs in its own.
-    std::size_t area_bytes = 0;
-    std::uint32_t flags = 0;
 };
 
-// With a problem.rank of -1 it has what all ranks must know alone: fences and room.
 Exchange exchange(const Algorithm&, const Problem&, const Reach&);
 
 }  // namespace fanlight

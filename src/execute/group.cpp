@@ -107,7 +107,7 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     Cursor cursor;
-    const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, remote_.get(), mapped, shift};
+    const Executor::Frame frame{sequence, {const_cast<std::byte*>(input), output, scratch}, combiner, name, plan.remote, mapped, shift};
     executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);
     sequence_ = sequence + executor_.numbers(schedule);
     executor_.publish_done(sequence_);

@@ -94,6 +94,7 @@ struct Needs {
     std::size_t longest = 0;    // message that is staged
     std::size_t scratch = 0;    // bytes, of this rank
     int offers = 0;             // of this rank, to others near it
+    RemoteRoom window{};        // of this rank's
 };
 Needs needs_of(const Schedule&, int rank, const SharedSlots&, const BindOptions&);
 // `called`: what the operation is (called.h); `element`: as in Problem; `bound`: may be an older one, whose memory is reused;
@@ -118,6 +119,7 @@ public:
         std::size_t repeat = 1;
     };
     std::vector<Part> parts;
+    RemoteTransport* remote = nullptr;  // what reaches the ranks of other nodes
     std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
     // So many pieces are in flight at a time: while one's messages are in flight, another one moves inside the node.
     std::size_t in_flight = 1;

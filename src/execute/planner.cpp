@@ -71,8 +71,7 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
     const std::vector<Pieces> pieces = whole ? std::vector{Pieces{0, 1}} : pieces_of(problem, cut.bytes);
     plan.parts.resize(pieces.size());
     constexpr std::size_t most_in_flight = 16;
-    const bool by_messages = reach.nodes && reach.transport == Transport::message;
-    plan.in_flight = whole || !by_messages ? 1 : std::min(remote_->operations_in_flight(), most_in_flight);
+    plan.in_flight = whole || !plan.remote ? 1 : std::min(plan.remote->operations_in_flight(), most_in_flight);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
         bind_piece(algorithm, p, plan.called, options, plan.parts[i].schedule);
@@ -120,6 +119,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
+    plan.remote = remote(reach);
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(reach);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
@@ -191,6 +191,7 @@ Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, Mo
 void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool uses_all_areas, const BindOptions& options, Plan& plan) const {
     Plan made;
     made.placed = plan.placed;
+    made.remote = plan.remote;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
     made.parts.back().schedule.uses_all_areas = uses_all_areas;

@@ -2,6 +2,7 @@
 // and messages.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -42,12 +43,12 @@ public:
     // If lengths are unknown: whether this algorithm can serve so many ranks, whatever the lengths are.
     bool plans_any(const Algorithm&, const Reach& = {}, MostNeighbors = {}) const;
     // What reaches the ranks of other nodes; to be called before the first such plan.
-    void reach_by(std::shared_ptr<RemoteTransport> remote) { remote_ = std::move(remote); }
+    void reach_by(Transport transport, std::shared_ptr<RemoteTransport> remote) { remotes_[static_cast<std::size_t>(transport)] = std::move(remote); }
     // The measured length from which on messages are copied once, alike on all ranks; the setting overrides it.  To be called
     // before the first plan.
     void copy_once_from(std::size_t bytes);
     // Whether its operations have messages, so that only a thread that may call MPI advances them.
-    bool has_messages() const { return remote_ != nullptr; }
+    bool has_messages() const { return remotes_[static_cast<std::size_t>(Transport::message)] != nullptr; }
 
     // If lengths travel first: binds the second part when they have arrived (Plan::Lengths).
     void bind_blocks(const Plan&) const;
@@ -70,9 +71,11 @@ protected:
     const std::span<std::byte> mapped_scratch_;
     SharedSlots shared_slots_;
     std::uint64_t placed_ = 0;  // so often a plan was given memory (Group::introduce)
-    std::shared_ptr<RemoteTransport> remote_;
+    std::array<std::shared_ptr<RemoteTransport>, transport_names.size()> remotes_;
 
 private:
+    // Null: all ranks share memory.
+    RemoteTransport* remote(const Reach& reach) const { return reach.nodes ? remotes_[static_cast<std::size_t>(reach.transport)].get() : nullptr; }
     // How all ranks alike cut a problem into pieces (cut.cpp).
     struct Cut {
         std::size_t bytes;
@@ -81,7 +84,6 @@ private:
     BindOptions options_for(const Reach&) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
-    std::size_t cut_for_windows(const Algorithm&, const Problem&, const Reach&) const;
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
     void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;

@@ -16,6 +16,8 @@ struct Reach {
     bool near(int r, int other) const { return !nodes || nodes->share(r, other); }
     // Among those of its node.
     int local(int r) const { return nodes ? nodes->local(r) : r; }
+    bool by_messages() const { return nodes && transport == Transport::message; }
+    bool over_windows() const { return nodes && transport != Transport::message; }
     bool no_one_is_near() const { return nodes && nodes->count() == nodes->ranks(); }
 };
 

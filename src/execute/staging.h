@@ -16,6 +16,25 @@ Place place_of(std::size_t bytes, const BindOptions&);
 // Whether any of its readers shares memory with its owner.
 bool is_read_near(const Schedule&, int rank, const Step& offer, const Reach&);
 
+// Hands out a rank's window: what ranks of other nodes put into it, and what they get from it.
+class InWindow {
+public:
+    InWindow(const Schedule& schedule, int rank, const Reach& reach) : schedule_(schedule), rank_(rank), reach_(reach) {}
+    struct Place {
+        std::size_t slot;
+        std::uint32_t flag;
+    };
+    // The payload and the flag of the schedule's next step.
+    Place next(const Step&);
+    RemoteRoom used() const { return used_; }
+
+private:
+    const Schedule& schedule_;
+    const int rank_;
+    const Reach& reach_;
+    RemoteRoom used_;
+};
+
 // How many of something each peer has.
 class Counter {
 public:

@@ -160,8 +160,7 @@ Choice choice_of(const Algorithm* algorithm, std::span<const std::string_view> w
     }
     if (lanes && names.size() > 1) wrong("multi-lane takes the name of one algorithm, which runs between the outermost domains");
     choice.parameters.levels = level_names(algorithm->operation, names);
-    if (choice.lanes && (choice.flat || choice.transport.value_or(Transport::message) != Transport::message))
-        wrong("lanes=yes goes with transport=message alone");
+    if (choice.lanes && choice.flat) wrong("lanes=yes and flat=yes exclude each other");
     return choice;
 }
 

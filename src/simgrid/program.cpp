@@ -71,7 +71,7 @@ struct Rank {
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         PMPI_Comm_size(MPI_COMM_WORLD, &size);
         group = std::make_unique<Group>(memory.bytes(), 0, 1, false, Waiter::Hooks{}, 1, 1);
-        group->reach_by(make_message_transport(std::make_shared<const PrivateCommunicator>(MPI_COMM_WORLD)));
+        group->reach_by(Transport::message, make_message_transport(std::make_shared<const PrivateCommunicator>(MPI_COMM_WORLD)));
     }
 
     // Takes no time on the network: all go on at the same one.

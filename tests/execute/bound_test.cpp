@@ -215,14 +215,16 @@ std::string name(const ::testing::TestParamInfo<How>& how) {
 }
 INSTANTIATE_TEST_SUITE_P(All, Bound, ::testing::Values(How::staged, How::copied_once, How::mapped, How::oversubscribed, How::lent), name);
 
-// Over messages there is as much room as wanted; nothing is run here.
+// Nothing is run here.
 struct Nowhere final : RemoteTransport {
-    RemoteRoom room() const override { return {}; }
+    explicit Nowhere(RemoteRoom room) : room_(room) {}
+    RemoteRoom room() const override { return room_; }
     void begin() override {}
     void send(const RemoteMessage&, const std::byte*) override {}
     void receive(const RemoteMessage&, std::byte*) override {}
     bool round_over(std::uint32_t) override { return true; }
     bool operation_over(std::uint32_t) override { return true; }
+    const RemoteRoom room_;  // over messages as much as wanted
 };
 
 // Ranks on several nodes.
@@ -238,7 +240,8 @@ struct Nodes {
             slots.push_back(layouts[node].get());
             all.push_back(std::make_unique<Group>(std::span(segments[node]->base, segments[node]->size), domains.local(r),
                                                   static_cast<int>(domains.members(domains.of(r)).size()), single_copy, Waiter::Hooks{}, 1, 1));
-            all.back()->reach_by(std::make_shared<Nowhere>());
+            all.back()->reach_by(Transport::message, std::make_shared<Nowhere>(RemoteRoom{}));
+            all.back()->reach_by(Transport::rma_flush, std::make_shared<Nowhere>(RemoteRoom{16 * 1024, 256}));
         }
     }
     std::vector<std::unique_ptr<Aligned>> segments;
@@ -248,15 +251,17 @@ struct Nodes {
 };
 
 // The catalogue where the ranks are on nodes, each rank on one of its own included.
-void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer_list<std::size_t> elements) {
+void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer_list<std::size_t> elements,
+                    Transport transport = Transport::message) {
     std::size_t number = 0;  // of what was proved
     const Domains& domains = topology.level(0);
     const Nodes nodes(domains, single_copy);
-    const Reach reach{.nodes = &domains, .single_copy = single_copy};
+    const Reach reach{.nodes = &domains, .transport = transport, .single_copy = single_copy};
     for (const Algorithm& algorithm : algorithms()) {
         // Where lengths are not known all go by messages alone: nobody could tell how to cut what is staged.
         const bool blind = (algorithm.operation == Operation::gatherv || algorithm.operation == Operation::scatterv) && !lengths_first(algorithm);
         if (blind && !reach.no_one_is_near()) continue;
+        if (lengths_are_unknown(algorithm.operation) && reach.over_windows()) continue;
         for (Problem whole : problems(algorithm, domains.ranks(), elements)) {
             whole.topology = topology;
             std::vector<Plan> plans;
@@ -284,6 +289,13 @@ TEST(BoundOnNodes, TheCatalogue) {
     for (const char* text : {"2x1", "2x2", "2x2:cyclic", "1+3", "3+2", "2x2x2", "2x4:cyclic", "3+1+4", "4x3", "17+3"})
         for (const bool single_copy : {false, true})
             prove_on_nodes(Topology::from(text, Topology::places(text)), single_copy, {3, 2500});
+}
+
+// What is put into a window of 16 KiB is cut into pieces that fit.
+TEST(BoundOnNodesOverWindows, TheCatalogue) {
+    for (const char* text : {"2x2", "1+3", "2x4:cyclic", "4x1", "17+3"})
+        for (const bool single_copy : {false, true})
+            prove_on_nodes(Topology::from(text, Topology::places(text)), single_copy, {3, 2500}, Transport::rma_flush);
 }
 
 TEST(BoundToMessages, TheCatalogue) {

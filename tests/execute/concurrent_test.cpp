@@ -175,7 +175,7 @@ std::string mixed_on_nodes(const char* text, bool single_copy, std::size_t at_on
         const Aligned& segment = *segments[static_cast<std::size_t>(nodes.of(r))];
         const auto size = static_cast<int>(nodes.members(nodes.of(r)).size());
         groups.push_back(std::make_unique<Group>(std::span(segment.base, segment.size), nodes.local(r), size, single_copy, Waiter::Hooks{}, 1, 1));
-        groups.back()->reach_by(std::make_shared<Letters>(office, r));
+        groups.back()->reach_by(Transport::message, std::make_shared<Letters>(office, r));
     }
     std::mutex mutex;
     std::string wrong;

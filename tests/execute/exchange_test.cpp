@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 #include <tuple>
 
 #include "catalogue.h"
+#include "execute/plan.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight::testing {
@@ -48,9 +49,10 @@ std::pair<Messages, Messages> messages(const std::vector<Exchange>& all, Transpo
     return {sent, received};
 }
 
-struct Apart {
-    Apart(int size, Transport transport) : numbers(static_cast<std::size_t>(size)) {
-        std::iota(numbers.begin(), numbers.end(), 0);
+// So many ranks in a row share memory.
+struct Nodes {
+    Nodes(int size, int near, Transport transport) {
+        for (int r = 0; r < size; ++r) numbers.push_back(r / near);
         domains = Domains(numbers);
         reach = {.nodes = &domains, .transport = transport};
     }
@@ -59,14 +61,14 @@ struct Apart {
     Reach reach;
 };
 
-std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, Transport transport) {
+std::vector<Exchange> exchanges(const Algorithm& a, const Problem& whole, Transport transport, int near = 1) {
     std::vector<Exchange> all;
-    const Apart apart(whole.size, transport);
+    const Nodes nodes(whole.size, near, transport);
     for (int r = 0; r < whole.size; ++r) {
         Problem p = whole;
         p.rank = r;
         // The windows need all ranks' schedules, and with them what gatherv's ranks do not know.
-        all.push_back(exchange(a, transport == Transport::message ? problem_at(whole, r) : p, apart.reach));
+        all.push_back(exchange(a, transport == Transport::message ? problem_at(whole, r) : p, nodes.reach));
     }
     return all;
 }
@@ -83,25 +85,19 @@ void for_all(int most, Check&& check) {
 
 TEST(Exchange, WhatIsSentIsReceived) {
     for_all(9, [](const Algorithm& a, const Problem& p) {
-        for (const Transport transport : {Transport::message, Transport::rma_fence}) {
-            const auto [sent, received] = messages(exchanges(a, p, transport), transport);
+        for (const auto& [transport, near] : {std::pair(Transport::message, 1), {Transport::rma_fence, 1}, {Transport::message, 2}, {Transport::rma_flush, 2}}) {
+            const auto [sent, received] = messages(exchanges(a, p, transport, near), transport);
             expect_same(sent, received, a, p);
+            for (const auto& [ends, seen] : sent) EXPECT_NE(std::get<0>(ends) / near, std::get<1>(ends) / near);
         }
     });
 }
 
-// All ranks know how many fences there are, and how much room it takes.
+// All ranks know how many fences there are.
 TEST(Exchange, AllKnowTheFences) {
     for_all(6, [](const Algorithm& a, const Problem& p) {
-        Problem other = p;
-        other.rank = -1;
-        const Exchange for_all_ranks = exchange(a, other, Apart(p.size, Transport::rma_fence).reach);
-        EXPECT_TRUE(for_all_ranks.sends.empty() && for_all_ranks.receives.empty());
-        for (const Exchange& x : exchanges(a, p, Transport::rma_fence)) {
-            EXPECT_EQ(x.epochs, for_all_ranks.epochs);
-            EXPECT_EQ(x.area_bytes, for_all_ranks.area_bytes);
-            EXPECT_EQ(x.flags, for_all_ranks.flags);
-        }
+        const std::vector<Exchange> all = exchanges(a, p, Transport::rma_fence);
+        for (const Exchange& x : all) EXPECT_EQ(x.epochs, all.front().epochs);
     });
 }
 
@@ -136,18 +132,33 @@ TEST(Exchange, FencesLieBetween) {
     });
 }
 
-// No two payloads share memory in a window.
+// No two payloads share memory in a window, nor two messages a flag, and both lie in the room that the planner asked for.
 TEST(Exchange, SlotsAreDisjoint) {
     for_all(7, [](const Algorithm& a, const Problem& p) {
-        const auto all = exchanges(a, p, Transport::rma_flush);
-        std::map<int, std::vector<std::pair<std::size_t, std::size_t>>> used;
-        for (std::size_t r = 0; r < all.size(); ++r)
-            for (const RemoteMessage& m : all[r].receives)
-                if (!m.offered && m.bytes) used[static_cast<int>(r)].emplace_back(m.slot, m.slot + m.bytes);
-        for (auto& [rank, ranges] : used) {
-            std::sort(ranges.begin(), ranges.end());
-            for (std::size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first) << a.name;
-            EXPECT_LE(ranges.back().second, all[static_cast<std::size_t>(rank)].area_bytes);
+        for (const int near : {1, 2}) {
+            const auto all = exchanges(a, p, Transport::rma_flush, near);
+            const Nodes nodes(p.size, near, Transport::rma_flush);
+            for (std::size_t r = 0; r < all.size(); ++r) {
+                std::vector<std::pair<std::size_t, std::size_t>> ranges;
+                std::set<std::uint32_t> flags;
+                for (const RemoteMessage& m : all[r].receives) {
+                    if (!m.offered && m.bytes) ranges.emplace_back(m.slot, m.slot + m.bytes);
+                    EXPECT_TRUE(flags.insert(m.flag).second) << a.name;
+                }
+                std::set<std::pair<std::size_t, std::size_t>> offered;  // which several may read
+                for (const Exchange::Send& s : all[r].sends)
+                    if (s.message.offered && s.message.bytes) offered.emplace(s.message.slot, s.message.slot + s.message.bytes);
+                std::sort(ranges.begin(), ranges.end());
+                for (std::size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first) << a.name;
+                for (const auto& [from, to] : offered)
+                    for (const auto& [put, end] : ranges) EXPECT_TRUE(to <= put || end <= from) << a.name;
+                ranges.insert(ranges.end(), offered.begin(), offered.end());
+                Problem own = p;
+                own.rank = static_cast<int>(r);
+                const RemoteRoom used = needs_of(a.schedule(own), own.rank, SharedSlots(nullptr, near), {.reach = nodes.reach}).window;
+                for (const auto& [from, to] : ranges) EXPECT_LE(to, used.bytes) << a.name;
+                EXPECT_LE(flags.size(), used.flags) << a.name;
+            }
         }
     });
 }

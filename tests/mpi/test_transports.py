@@ -111,11 +111,15 @@ def test_between_nodes(mpi, nodes, ranks, tmp_path, fanlight_only):
     assert served(result, "in shared memory and over message") == set(by_operation()) - BLIND, str(result)
 
 
-@pytest.mark.parametrize("transport,nodes", [("rma-flush", "2x*"), ("rma-fence", "2x*:cyclic"), ("rma-lock", "2x*:cyclic")])
+@pytest.mark.parametrize("transport,nodes,ranks", [("rma-flush", "2x*", 3), ("rma-fence", "2x*:cyclic", 3), ("rma-lock", "2x*:cyclic", 3),
+                                                   repeated("rma-flush", "3x*", 5)])
 @pytest.mark.parametrize("mpi", [MPICH], ids=str)
-def test_between_nodes_over_windows(mpi, transport, nodes, tmp_path, fanlight_only):
-    every_algorithm(mpi, 3, {"TOPOLOGY": nodes, "RULES": rules(tmp_path, f"transport={transport}")}, with_levels(nodes, 3), 2,
-                    with_levels(nodes, 3))
+def test_between_nodes_over_windows(mpi, transport, nodes, ranks, tmp_path, fanlight_only):
+    operations = with_levels(nodes, ranks)
+    settings = {"TOPOLOGY": nodes, "RULES": rules(tmp_path, f"transport={transport}"), "VERBOSE": 1}
+    result = every_algorithm(mpi, ranks, settings, operations, int(nodes[0]), operations)
+    how = f"over {transport}" if transport == "rma-fence" else f"in shared memory and over {transport}"
+    assert served(result, how) >= operations, str(result)
 
 
 @pytest.mark.parametrize("mpi", [OPENMPI], ids=str)

@@ -247,8 +247,9 @@ TEST(Selector, Lanes) {
     EXPECT_EQ(chosen(selector, s), "multi-lane(recursive-halving)") << "in each lane are two ranks";
     EXPECT_TRUE(selector.choose(s).lanes);
     EXPECT_TRUE(forced.choose(s).lanes);
-    for (const char* other : {"flat=yes", "transport=rma-lock"})
-        expect_all_in(error_of("", std::string("bcast -> binomial lanes=yes ") + other), {"transport=message alone"});
+    expect_all_in(error_of("", "bcast -> binomial lanes=yes flat=yes"), {"exclude each other"});
+    const Selector in_windows("reduce-scatter-block:pairwise(lanes=yes,transport=rma-lock)", "");
+    EXPECT_TRUE(in_windows.choose(s).lanes) << "over any transport";
 }
 
 TEST(Selector, WhatTheUserForcesComesBeforeWhatTheProgramChose) {
