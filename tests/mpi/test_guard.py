@@ -34,9 +34,9 @@ def bad_rules(tmp_path):
     return str(file)
 
 
-def one_class(mpi, ranks, rules, guard, slow, **more):
+def one_class(mpi, ranks, rules, guard, slow, operator="", **more):
     tool = mpi.program("slow.so")
-    result = run(mpi, ranks, f"guarded_class {CALLS}", {"GUARD": guard, "RULES": rules, "WAIT": "yield", **more},
+    result = run(mpi, ranks, f"guarded_class {CALLS} {operator}", {"GUARD": guard, "RULES": rules, "WAIT": "yield", **more},
                  preloads=(None, tool), settings={"SLOW": slow})
     result.must_be_ok()
     return result
@@ -73,6 +73,13 @@ def test_what_is_faster_stays(mpi, bad_rules, fanlight_only):
     assert calls_by(result, "allgather") in after_some_rounds(""), str(result)
     # Its bits depend on the order: timed beside, and never the program's.
     assert calls_by(result, "allreduce") == {"": CALLS}, str(result)
+
+
+def test_only_what_is_known_to_have_the_same_bits_is_left_to_the_mpi_library(bad_rules, fanlight_only):
+    """A sum of two doubles; of the program's own operator nothing is known."""
+    predefined, own = (one_class(MPICH, 2, bad_rules, "on", "fanlight", operator) for operator in ("", "own"))
+    assert "the guard compares" in calls_by(predefined, "allreduce"), str(predefined)
+    assert calls_by(own, "allreduce") == {"": CALLS}, str(own)
 
 
 def test_recorded_for_the_next_run(tmp_path, bad_rules, fanlight_only):

@@ -158,7 +158,7 @@ CHECKS = [
     (r"src/transport/", [*EXECUTE_TESTS, "memory_test", PRELOAD], [unit("memory_test", "Parts.*"), *EXECUTE, *ORDERS, *ALL_MPI]),
     (r"src/execute/", [*EXECUTE_TESTS, PRELOAD], [*EXECUTE, *ORDERS, *ALL_MPI]),
     (r"src/collective/(trace|report|call_counts)", [PRELOAD], [on_mpi("test_trace"), *ALL_MPI]),
-    (r"src/collective/guard", [PRELOAD], [on_mpi("test_guard"), *ALL_MPI]),
+    (r"src/collective/(guard|reduc)", [PRELOAD], [on_mpi("test_guard"), *ALL_MPI]),
     (r"src/collective/shared_windows", [PRELOAD], [on_mpi("test_peer_memory", "windows"), *ALL_MPI]),
     (r"src/collective/device_memory", [PRELOAD], [on_mpi("test_device_memory"), *ALL_MPI]),
     (r"src/collective/", [PRELOAD], ALL_MPI),

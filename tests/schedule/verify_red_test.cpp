@@ -477,6 +477,23 @@ TEST(verify_red, deadlock_by_crossed_waiting) {
     EXPECT_EQ(verify(s.ranks, s.problem).size(), 3u);  // the circle, and nobody else
 }
 
+TEST(verify_red, deadlock_beside_a_put_that_is_over) {
+    // Not the put, which nobody has taken: what waits is the arrive behind it.
+    Sample s{samples::problem_of(Operation::barrier, 3, 0), {}};
+    for (int r = 0; r < 3; ++r) {
+        Builder b(s.problem);
+        const int next = (r + 1) % 3, before = (r + 2) % 3;
+        b.put(next, {}, {}, 0);
+        b.arrive(next, {}, 0);
+        b.next_round();
+        b.put(before, {}, {}, 0);
+        b.arrive(before, {}, 0);
+        s.ranks.push_back(b.finish());
+    }
+    expect_fault(s, {"deadlock", "rank 0, round 0", "arrive from rank 1", "waits for the put in round 1 of rank 1"},
+                 {.puts = Puts::one_ahead});
+}
+
 TEST(verify_red, deadlock_by_a_get_before_the_own_offer) {
     auto s = samples::offered_allgather(2, 8);
     for (Schedule& schedule : s.ranks) {
