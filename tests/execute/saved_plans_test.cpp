@@ -203,5 +203,19 @@ TEST(saved_plans, are_bound_as_the_built_in_ones) {
     }
 }
 
+TEST(saved_plans, say_for_which_lengths_they_are) {
+    const Algorithm& binomial = *find_algorithm(Operation::bcast, "binomial");
+    const std::string text = Text::of(binomial, 4, 4);
+    const std::string lines = text.substr(text.find("operation"));
+    for (const auto& [sizes, least, most] : {std::tuple("16..", 16, 1 << 20), {"8..", 8, 1 << 20}, {"16..4096", 16, 4096}}) {
+        const Algorithm& own = from_a_file(binomial, SavedPlan::with_hash("sizes " + std::string(sizes) + "\n" + lines));
+        const auto refused = [&](int bytes) {
+            return !restriction(own, {.operation = Operation::bcast, .size = 4, .bytes = static_cast<std::size_t>(bytes)}).empty();
+        };
+        EXPECT_TRUE(refused(least - 1) && !refused(least) && !refused(most)) << sizes;
+        EXPECT_EQ(refused(most + 1), most == 4096) << sizes;
+    }
+}
+
 }  // namespace
 }  // namespace fanlight::testing

@@ -98,6 +98,9 @@ TEST(Parts, WhatACommunicatorTakes) {
                     mebibytes(persistent.bytes()), mebibytes(staging));
         EXPECT_LE(mebibytes(persistent.bytes() - staging), 1) << size;
     }
+    // With one rank more, each has less.
+    for (const int size : {16, 32, 64, 128, 256})
+        EXPECT_GT(SharedSlots(nullptr, size).staging_bytes(), SharedSlots(nullptr, size + 1).staging_bytes()) << size;
     EXPECT_LE(mebibytes(SharedSlots::bytes(32)), 16);
     EXPECT_LE(mebibytes(SharedSlots::bytes(128)), 12);
     EXPECT_LE(mebibytes(SharedSlots::bytes(512)), 48);

@@ -136,7 +136,7 @@ SOME = "-*binomial*:*tree*:*ring*:*linear*:*Sequence*"
 QUICK_MPI = [on_mpi("test_collectives", "test_all and mpich-3"), on_mpi("test_requests", "test_requests and mpich-3")]
 ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not killed_and"), on_mpi("test_requests"),
            on_mpi("test_collectives", "settings or forced or some"), on_mpi("test_api", "control or requests"),
-           on_mpi("test_allgatherv_any"), on_mpi("test_transports")]
+           on_mpi("test_allgatherv_any"), on_mpi("test_transports"), on_mpi("test_device_memory")]
 EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
            unit("execute_polling_test"), unit("execute_wait_test"),
            unit("execute_threads_test")]
@@ -171,6 +171,16 @@ def checks(file):
 
 # --- running ------------------------------------------------------------------------------
 
+def kill_programs():
+    """What mpiexec started is in sessions of its own, and outlives it where it hangs."""
+    for exe in pathlib.Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if WORK in exe.readlink().parents:
+                os.kill(int(exe.parent.name), signal.SIGKILL)
+        except OSError:
+            pass  # over, or the kernel's
+
+
 def run(command, limit):
     """Its exit status; None when it ran too long."""
     environment = os.environ | ({"FANLIGHT_BUILD_DIR": str(BUILD)} if command[0] == sys.executable else {})
@@ -186,6 +196,7 @@ def run(command, limit):
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             run.output = process.communicate()[0]
+        kill_programs()
         return None
 
 

@@ -463,6 +463,15 @@ TEST(verify_red, reader_named_twice) {
     expect_fault(s, {"rank 0, round 0", "named twice"});
 }
 
+TEST(verify_red, reader_that_is_no_other_rank) {
+    for (const int reader : {0, 3, -1}) {
+        auto s = samples::offered_allgather(3, 8);
+        s.ranks[0].readers.push_back(reader);
+        s.ranks[0].steps[find(s.ranks[0], StepKind::offer)].readers = 3;
+        expect_fault(s, {"rank 0, round 0", "names rank " + std::to_string(reader) + " as a reader"});
+    }
+}
+
 TEST(verify_red, deadlock_by_crossed_waiting) {
     Sample s{samples::problem_of(Operation::barrier, 3, 0), {}};
     for (int r = 0; r < 3; ++r) {
