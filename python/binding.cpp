@@ -176,16 +176,16 @@ NB_MODULE(_core, m) {
         .def("__init__",
              [](Problem* self, std::string_view operation, int size, int rank, int root, std::size_t bytes,
                 const std::vector<std::size_t>& blocks, std::size_t element, bool commutative, int degree,
-                std::size_t piece, std::size_t minimum, int shift, std::string_view topology,
+                std::size_t piece, std::size_t minimum, int shift, std::size_t once, std::string_view topology,
                 const std::vector<std::string_view>& level_algorithms) {
                  new (self) Problem(make_problem(operation, size, rank, root, bytes, blocks, element, commutative,
-                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift}));
+                                                 {.degree = degree, .piece = piece, .minimum = minimum, .shift = shift, .once = once}));
                  if (!topology.empty()) self->topology = Topology::from(topology, size);
                  self->parameters.levels = level_names(self->operation, level_algorithms);
              },
              "operation"_a, "size"_a, "rank"_a = 0, "root"_a = 0, "bytes"_a = 8,
              "blocks"_a = std::vector<std::size_t>(), "element"_a = 1, "commutative"_a = true,
-             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0, "topology"_a = "",
+             "degree"_a = 0, "piece"_a = 0, "minimum"_a = 0, "shift"_a = 0, "once"_a = 0, "topology"_a = "",
              "level_algorithms"_a = std::vector<std::string_view>())
         .def_prop_ro("operation", [](const Problem& p) { return to_string(p.operation); })
         .def_ro("size", &Problem::size)

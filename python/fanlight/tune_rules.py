@@ -110,7 +110,7 @@ def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -
     length = size if tune_plan.has_sizes(operation) else 0
     chosen = core.choose(tune_plan.rule_name(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
                          single_copy=run["single_copy"] is not False, mpi=mpi, blocking=tune_plan.is_blocking(operation))
-    given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum") and v]
+    given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum", "once") and v]
     return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
 
 

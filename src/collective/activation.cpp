@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -96,11 +97,11 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
     const Sharing own = sharing(all, meeting.own);
-    int least[5] = {0, 0, 0, 0, 0};
+    int least[6] = {0, 0, 0, 0, 0, 0};
     const auto agree = [&] {
         const bool reaches = reaches_all(all, rank), copies = single_copy_pays(meeting.speed.get(), all, rank, comm, reaches);
-        const int facts[5] = {reaches, copies, -own.ranks, own.cores, -std::max(single_copy_pays_from.load(), 0)};
-        mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
+        const int from = std::max(single_copy_pays_from.load(), 0), facts[6] = {reaches, copies, -own.ranks, own.cores, from, -from};
+        mpi().Allreduce(facts, least, 6, MPI_INT, MPI_MIN, comm);
     };
     bool readable = let_others_read(true);
     agree();
@@ -111,7 +112,8 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         mpi().Allreduce(&mine_is, &any, 1, MPI_INT, MPI_MAX, comm);
         if (any) agree();
     }
-    agreed = {least[1] != 0, static_cast<std::size_t>(-least[4]), -least[2], least[3]};
+    agreed = {least[1] != 0, 0, -least[2], least[3]};
+    agreed.single_copy_from = CopySpeed::agreed(static_cast<std::size_t>(least[4]), static_cast<std::size_t>(-least[5]), agreed.ranks > agreed.cores);
     if (readable && !agreed.single_copy) let_others_read_no_more();
 
     std::unique_ptr<SharedGroup> group;
@@ -199,15 +201,18 @@ std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int
     mpi().Comm_free(&node);
 
     const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
-    const int facts[4] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy,
-                          progress_hook::exists() ? message_slots() : 0};
-    int least[4] = {0, 0, 0, 0};
-    mpi().Allreduce(facts, least, 4, MPI_INT, MPI_MIN, comm);
+    // A rank that is alone on its node copies nothing, and measured nothing.
+    constexpr int unknown = std::numeric_limits<int>::max();
+    const int facts[5] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy, progress_hook::exists() ? message_slots() : 0,
+                          sharing.single_copy_from ? static_cast<int>(sharing.single_copy_from) : unknown};
+    int least[5] = {0, 0, 0, 0, 0};
+    mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
     reason = static_cast<Reason>(-least[0]);
     if (reason != Reason::none) return nullptr;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks on " + std::to_string(topology.level(0).count()) +
                          " nodes"; }, rank);
-    auto context = std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0);
+    auto context = std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, least[1] != 0, least[2] != 0,
+                                                         least[4] == unknown ? 0 : static_cast<std::size_t>(least[4]));
     context->slots = least[3];
     return context;
 }
@@ -218,7 +223,8 @@ std::unique_ptr<CommunicatorContext> context_on_one_node(MPI_Comm comm, int rank
     if (const Topology said = topology.simplified(); said.levels() > 0)
         verbose([&] { return std::to_string(size) + " ranks in domains " + said.text(); }, rank);
     const bool crowded = shared->group.oversubscribed();
-    return std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy);
+    return std::make_unique<CommunicatorContext>(comm, std::move(topology), std::move(shared), rank, sharing, crowded, sharing.single_copy,
+                                                 sharing.single_copy_from);
 }
 
 }  // namespace

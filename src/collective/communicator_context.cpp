@@ -116,7 +116,7 @@ LoneGroup::LoneGroup(Transport transport, std::shared_ptr<RemoteTransport> remot
 }
 
 CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
-                 bool oversubscribed, bool single_copy)
+                 bool oversubscribed, bool single_copy, std::size_t single_copy_from)
     : comm_(comm),
       topology_(std::move(topology)),
       map_(topology_.level(0)),
@@ -124,6 +124,7 @@ CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::
       sharing_(sharing),
       oversubscribed_(oversubscribed),
       single_copy_(single_copy),
+      single_copy_from_(single_copy_from),
       apart_(each_by_itself(map_.ranks())),
       rank(rank_),
       size(map_.ranks()),
@@ -136,7 +137,7 @@ CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::
 
 CommunicatorContext::CommunicatorContext(const CommunicatorContext& blocking)
     : CommunicatorContext(blocking.comm_, blocking.topology_, blocking.shared_ ? std::make_unique<SharedGroup>(*blocking.shared_) : nullptr, blocking.rank,
-              blocking.sharing_, blocking.oversubscribed_, blocking.single_copy_) {
+              blocking.sharing_, blocking.oversubscribed_, blocking.single_copy_, blocking.single_copy_from_) {
     slots = blocking.slots;
     neighborhood = blocking.neighborhood;
     of_requests = true;
@@ -330,7 +331,8 @@ Reach CommunicatorContext::reach(const Chosen& d) const {
     const Algorithm& a = *d.algorithm;
     if (map_.count() == 1 || d.transport == Transport::rma_fence || (has_root(a.operation) && lengths_are_unknown(a.operation) && !lengths_first(a)))
         return {.nodes = &apart_, .transport = d.transport};
-    return {.nodes = &map_, .transport = d.transport, .single_copy = single_copy_, .oversubscribed = oversubscribed_};
+    return {.nodes = &map_, .transport = d.transport, .single_copy = single_copy_, .oversubscribed = oversubscribed_,
+            .single_copy_from = single_copy_from_};
 }
 
 void CommunicatorContext::make(Decision& d) {

@@ -64,10 +64,10 @@ class PrivateCommunicator;
 
 class CommunicatorContext {
 public:
-    // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed` and
-    // `single_copy` hold for all nodes.
+    // `shared` are the ranks of this rank's node, null where it is alone; `oversubscribed`, `single_copy` and
+    // `single_copy_from` (0: nobody measured it) hold for all nodes.
     CommunicatorContext(MPI_Comm, Topology, std::unique_ptr<SharedGroup> shared, int rank, const Sharing&, bool oversubscribed,
-            bool single_copy);
+            bool single_copy, std::size_t single_copy_from);
     // For the persistent operations, one at a time, of a communicator that `blocking` serves; it has no memory yet.
     explicit CommunicatorContext(const CommunicatorContext& blocking);
     ~CommunicatorContext();
@@ -121,6 +121,7 @@ private:
     const std::unique_ptr<SharedGroup> shared_;
     const Sharing sharing_;
     const bool oversubscribed_, single_copy_;
+    const std::size_t single_copy_from_;
     const Domains apart_;  // each rank by itself
 
 public:

@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,8 @@ class CopySpeed {
 public:
     // The least and the greatest length from which on messages are copied once; the latter where nothing was measured.
     static constexpr std::size_t earliest = 8 * 1024, latest = 32 * 1024;
+    // The greatest where ranks share cores: then one copy also costs a context switch for each reader, before the owner goes on.
+    static constexpr std::size_t latest_on_shared_cores = 512 * 1024;
 
     CopySpeed(const SharedSlots&, int rank);
 
@@ -33,10 +36,15 @@ public:
     // Reads the blocks of rank `peer`, which are at `blocks` there, both ways; false: the kernel refuses.  Costs about two
     // tenths of a millisecond.
     bool read(int peer, pid_t pid, std::uint64_t blocks);
-    // From how many bytes on messages are copied once, from the earliest to the latest; 0: never.
+    // From how many bytes on one copy takes less time, from the earliest to the latest; latest_on_shared_cores: hardly less, or
+    // more; 0: much more.
     std::size_t copied_once_from();
     // By the times of so many bytes by two copies and by one, and of a quarter of them by one.
     static std::size_t from_times(std::size_t bytes, double twice, double once, double once_short);
+    // From where on all ranks of a node copy once, by the least and the greatest that any of them measured.
+    static std::size_t agreed(std::size_t least, std::size_t greatest, bool oversubscribed) {
+        return oversubscribed && least > latest ? least : std::min(greatest, latest);
+    }
 
 private:
     std::byte* staging(std::size_t i, int rank) const { return shared_slots_.staging(i, rank); }

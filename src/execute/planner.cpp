@@ -24,15 +24,13 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
 
 static_assert(most_offers == SharedSlots::offers_per_operation);
 
-void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = config().single_copy_from ? 0 : bytes; }
+void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = bytes; }
 
 BindOptions Planner::options_for(const Reach& reach) const {
     BindOptions options = options_;
     options.reach = reach;
-    if (!reach.nodes) {
-        if (copied_once_from_) options.single_copy_from = copied_once_from_;
-        return options;
-    }
+    if (const std::size_t from = reach.nodes ? reach.single_copy_from : copied_once_from_; from && config().single_copy_from == 0) options.single_copy_from = from;
+    if (!reach.nodes) return options;
     options.single_copy = reach.single_copy;
     // Alike on all nodes: the largest has the shortest cells.
     options.inlined = SharedSlots(nullptr, reach.nodes->sizes().second).payload_bytes();
@@ -121,7 +119,8 @@ void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& pla
     plan.placed = shared_slots_.base() ? placed_ : 0;
     plan.remote = remote(reach);
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
-    const BindOptions options = options_for(reach);
+    BindOptions options = options_for(reach);
+    if (problem.parameters.once && config().single_copy_from == 0 && options.single_copy_from) options.single_copy_from = problem.parameters.once;
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 

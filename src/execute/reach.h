@@ -12,6 +12,7 @@ struct Reach {
     Transport transport = Transport::message;
     // What a node's ranks may do, on all nodes.
     bool single_copy = false, oversubscribed = false;
+    std::size_t single_copy_from = 0;  // as measured; 0: it was not
 
     bool near(int r, int other) const { return !nodes || nodes->share(r, other); }
     // Among those of its node.

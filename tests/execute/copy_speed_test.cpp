@@ -13,8 +13,18 @@ TEST(CopySpeed, SingleCopyPaysFromWhereBothTakeAsLong) {
     EXPECT_NEAR(static_cast<double>(from(20, 10, 4)), 2.0 / 12 * 65536, 1);
     // Cores without a common cache, as measured.
     EXPECT_EQ(from(33, 10.8, 4.5), CopySpeed::earliest);
-    // Two threads of one core: two copies are quicker, but not by as much as this shows.
-    EXPECT_EQ(from(3.5, 8, 3), CopySpeed::latest);
+    // Two threads of one core.
+    EXPECT_EQ(from(3.5, 8, 3), CopySpeed::latest_on_shared_cores);
+}
+
+TEST(CopySpeed, RanksWithACoreEachCopyOnceSoonerThanThoseThatShareCores) {
+    constexpr std::size_t never = CopySpeed::latest_on_shared_cores, latest = CopySpeed::latest;
+    EXPECT_EQ(CopySpeed::agreed(never, never, false), latest);
+    EXPECT_EQ(CopySpeed::agreed(never, never, true), never);
+    // Where it pays for any two of them; also before it was measured.
+    EXPECT_EQ(CopySpeed::agreed(latest / 2, never, true), latest);
+    EXPECT_EQ(CopySpeed::agreed(0, 0, true), 0u);
+    EXPECT_EQ(CopySpeed::agreed(9000, 10000, true), 10000u);
 }
 
 TEST(CopySpeed, ASlowKernelIsNotAsked) {

@@ -11,6 +11,7 @@
 #include "algorithms/registry.h"
 #include "execute/group.h"
 #include "execute/plan.h"
+#include "on_threads.h"
 #include "schedule/builder.h"
 #include "schedule/schedule.h"
 #include "transport/shared.h"
@@ -182,6 +183,25 @@ TEST(Needs, APlanTakesFewSchedules) {
                 EXPECT_LE(schedules_made, 60) << text(a, p);
             }
         }
+}
+
+TEST(Needs, ARuleMaySayFromWhichLengthOnMessagesAreCopiedOnce) {
+    constexpr int size = 4;
+    testing::Aligned segment(Group::segment_bytes(size));
+    Group group(std::span(segment.base, segment.size), 0, size, true, Waiter::Hooks{}, size, 1);
+    group.copy_once_from(64 << 10);
+    const auto stages = [&](std::size_t bytes, std::size_t once) {
+        Plan plan;
+        const Algorithm& a = *find_algorithm(Operation::scatter, "all-read-root");
+        Problem p = problem(a, size, bytes, 0);
+        p.parameters.once = once;
+        group.plan(a, p, plan);
+        return plan.parts.front().schedule.stages;
+    };
+    EXPECT_TRUE(stages(16 << 10, 0));
+    EXPECT_FALSE(stages(16 << 10, 4 << 10));
+    EXPECT_TRUE(stages(16 << 10, 32 << 10));
+    EXPECT_FALSE(stages(64 << 10, 0));
 }
 
 }  // namespace
