@@ -41,9 +41,9 @@ public:
     std::size_t copied_once_from();
     // By the times of so many bytes by two copies and by one, and of a quarter of them by one.
     static std::size_t from_times(std::size_t bytes, double twice, double once, double once_short);
-    // From where on all ranks of a node copy once, by the least and the greatest that any of them measured.
+    // From where on all ranks of a node copy once, by the least that any of them measured across cores, and the greatest.
     static std::size_t agreed(std::size_t least, std::size_t greatest, bool oversubscribed) {
-        return oversubscribed && least > latest ? least : std::min(greatest, latest);
+        return oversubscribed && least == latest_on_shared_cores ? least : std::min(greatest, latest);
     }
 
 private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace fanlight {
 namespace {
 
@@ -24,6 +26,8 @@ TEST(CopySpeed, RanksWithACoreEachCopyOnceSoonerThanThoseThatShareCores) {
     // Where it pays for any two of them; also before it was measured.
     EXPECT_EQ(CopySpeed::agreed(latest / 2, never, true), latest);
     EXPECT_EQ(CopySpeed::agreed(0, 0, true), 0u);
+    // Nobody measured across cores.
+    EXPECT_EQ(CopySpeed::agreed(SIZE_MAX, never, true), latest);
     EXPECT_EQ(CopySpeed::agreed(9000, 10000, true), 10000u);
 }
 
