@@ -1,7 +1,5 @@
 #include "collective/activation.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -49,22 +47,14 @@ bool reaches_all(const std::vector<Presence>& all, int rank) {
 // From how many bytes on single copy pays, measured with the first communicator that this process is served on, and kept: 0:
 // never; -1: not yet.
 std::atomic<int> single_copy_pays_from{-1};
-std::atomic<bool> measured_across_cores{false};
 
 // Whether single copy pays, for all that this rank knows; by all ranks together.  `reaches`: this one reads the others' memory.
 bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int rank, MPI_Comm comm, bool reaches) {
     const int next = (rank + 1) % static_cast<int>(all.size());
     const Presence& p = all[static_cast<std::size_t>(next)];
     const bool measures = reaches && speed && p.blocks, has_read = measures && speed->read(next, static_cast<pid_t>(p.pid), p.blocks);
-    // Also a barrier.
-    std::vector<int> cpus(all.size());
-    const int cpu = sched_getcpu();
-    mpi().Allgather(&cpu, 1, MPI_INT, cpus.data(), 1, MPI_INT, comm);
-    if (measures) {
-        // What it stages next is in the cache of the core where the rank before it has read it.
-        measured_across_cores = cpus[static_cast<std::size_t>(rank + static_cast<int>(all.size()) - 1) % all.size()] != sched_getcpu();
-        single_copy_pays_from = has_read ? static_cast<int>(speed->copied_once_from()) : 0;
-    }
+    mpi().Barrier(comm);
+    if (measures) single_copy_pays_from = has_read ? static_cast<int>(speed->copied_once_from()) : 0;
     if (!reaches) return false;
     if (single_copy_pays_from != 0) return true;
     verbose([] { return std::string("no single copy: it takes more than three times as long here as two copies through shared memory"); }, rank);
@@ -107,12 +97,11 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     // 3. What is not the same for all must be agreed on: who can read whose memory and whether
     //    that is the faster way, and how many ranks share how many cores.
     const Sharing own = sharing(all, meeting.own);
-    int least[6] = {0, 0, 0, 0, 0, 0};
+    int least[5] = {0, 0, 0, 0, 0};
     const auto agree = [&] {
         const bool reaches = reaches_all(all, rank), copies = single_copy_pays(meeting.speed.get(), all, rank, comm, reaches);
-        const int from = std::max(single_copy_pays_from.load(), 0), across = measured_across_cores ? from : std::numeric_limits<int>::max();
-        const int facts[6] = {reaches, copies, -own.ranks, own.cores, across, -from};
-        mpi().Allreduce(facts, least, 6, MPI_INT, MPI_MIN, comm);
+        const int facts[5] = {reaches, copies, -own.ranks, own.cores, -std::max(single_copy_pays_from.load(), 0)};
+        mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
     };
     bool readable = let_others_read(true);
     agree();
@@ -123,8 +112,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         mpi().Allreduce(&mine_is, &any, 1, MPI_INT, MPI_MAX, comm);
         if (any) agree();
     }
-    agreed = {least[1] != 0, 0, -least[2], least[3]};
-    agreed.single_copy_from = CopySpeed::agreed(static_cast<std::size_t>(least[4]), static_cast<std::size_t>(-least[5]), agreed.ranks > agreed.cores);
+    agreed = {least[1] != 0, static_cast<std::size_t>(-least[4]), -least[2], least[3]};
     if (readable && !agreed.single_copy) let_others_read_no_more();
 
     std::unique_ptr<SharedGroup> group;

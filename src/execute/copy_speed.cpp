@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "execute/copy.h"
+
 namespace fanlight {
 
 namespace {
@@ -14,10 +16,6 @@ constexpr std::size_t blocks_wanted = 5, block_bytes = 64 * 1024, touched_every 
 // Two copies take more than this shows: flags, pieces, and room in the caches.  Measured between two threads of one core, of
 // 64 KiB: 3.5 us for both copies and 8 for the one of the kernel; but a broadcast took 7.6 us by two copies and 6.1 by one.
 constexpr double most = 3;
-// One copy that takes less than this part of two also makes up for the context switches.  Measured with four ranks on two
-// cores: 0.8 to 2.5 where the cores are threads of one, and then a broadcast of 256 KiB takes 50 us by one copy and 30 by
-// two; between cores without a common cache 0.3 to 0.6, and then 77 and 125 us.
-constexpr double clearly = 0.75;
 
 template <class F>
 double microseconds(F&& f) {
@@ -68,17 +66,16 @@ bool CopySpeed::read(int peer, pid_t pid, std::uint64_t blocks) {
 std::size_t CopySpeed::copied_once_from() {
     std::vector<double> in;
     for (std::size_t i = 0; i < count_; ++i)
-        in.push_back(microseconds([&] { std::memcpy(staging(i, rank_), memory_.data() + i * bytes_, bytes_); }));
+        in.push_back(microseconds([&] { copy_for_peer(staging(i, rank_), memory_.data() + i * bytes_, bytes_); }));
     return from_times(bytes_, least(in) + least(out_), least(once_), least(once_short_));
 }
 
 std::size_t CopySpeed::from_times(std::size_t bytes, double twice, double once, double once_short) {
     if (once > most * twice) return 0;
-    if (once > clearly * twice) return latest_on_shared_cores;
     const auto whole = static_cast<double>(bytes);
     // Where the line through both of its times meets that of the two copies.
     const double each = (once - once_short) / (whole - whole / short_is), begin = once - each * whole, gain = twice / whole - each;
-    return gain > 0 ? static_cast<std::size_t>(std::clamp(begin / gain, double{earliest}, double{latest})) : latest;
+    return gain > 0 ? static_cast<std::size_t>(std::clamp(begin / gain, double{earliest}, double{never})) : never;
 }
 
 }  // namespace fanlight

@@ -14,9 +14,9 @@
 
 #include <sys/types.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "transport/shared.h"
@@ -25,10 +25,8 @@ namespace fanlight {
 
 class CopySpeed {
 public:
-    // The least and the greatest length from which on messages are copied once; the latter where nothing was measured.
-    static constexpr std::size_t earliest = 8 * 1024, latest = 32 * 1024;
-    // The greatest where ranks share cores: then one copy also costs a context switch for each reader, before the owner goes on.
-    static constexpr std::size_t latest_on_shared_cores = 512 * 1024;
+    // The least length from which on messages are copied once, where nothing was measured, and where it never pays.
+    static constexpr std::size_t earliest = 8 * 1024, unmeasured = 32 * 1024, never = std::numeric_limits<int>::max();
 
     CopySpeed(const SharedSlots&, int rank);
 
@@ -36,15 +34,10 @@ public:
     // Reads the blocks of rank `peer`, which are at `blocks` there, both ways; false: the kernel refuses.  Costs about two
     // tenths of a millisecond.
     bool read(int peer, pid_t pid, std::uint64_t blocks);
-    // From how many bytes on one copy takes less time, from the earliest to the latest; latest_on_shared_cores: hardly less, or
-    // more; 0: much more.
+    // From how many bytes on one copy takes less time; 0: it takes so much more that no algorithm should use it.
     std::size_t copied_once_from();
     // By the times of so many bytes by two copies and by one, and of a quarter of them by one.
     static std::size_t from_times(std::size_t bytes, double twice, double once, double once_short);
-    // From where on all ranks of a node copy once, by the least that any of them measured across cores, and the greatest.
-    static std::size_t agreed(std::size_t least, std::size_t greatest, bool oversubscribed) {
-        return oversubscribed && least == latest_on_shared_cores ? least : std::min(greatest, latest);
-    }
 
 private:
     std::byte* staging(std::size_t i, int rank) const { return shared_slots_.staging(i, rank); }

@@ -18,7 +18,7 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
     : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), shared_slots_(base, size, room) {
     options_.inlined = shared_slots_.payload_bytes();
     options_.single_copy = single_copy_;
-    options_.single_copy_from = !scratch.empty() ? 0 : config().single_copy_from ? config().single_copy_from : CopySpeed::latest;
+    options_.single_copy_from = !scratch.empty() ? 0 : config().single_copy_from ? config().single_copy_from : CopySpeed::unmeasured;
     options_.lent_from = scratch.empty() ? std::max<std::size_t>(config().lent_from, 1) : SIZE_MAX;
 }
 
@@ -29,7 +29,12 @@ void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = bytes; }
 BindOptions Planner::options_for(const Reach& reach) const {
     BindOptions options = options_;
     options.reach = reach;
-    if (const std::size_t from = reach.nodes ? reach.single_copy_from : copied_once_from_; from && config().single_copy_from == 0) options.single_copy_from = from;
+    if (options.single_copy_from && config().single_copy_from == 0) {
+        const std::size_t measured = reach.nodes ? reach.single_copy_from : copied_once_from_;
+        // One copy makes the owner wait until all its readers have run, and the kernel reads no faster than this rank loads.
+        if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
+        else if (measured) options.single_copy_from = measured;
+    }
     if (!reach.nodes) return options;
     options.single_copy = reach.single_copy;
     // Alike on all nodes: the largest has the shortest cells.

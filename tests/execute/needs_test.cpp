@@ -185,23 +185,32 @@ TEST(Needs, APlanTakesFewSchedules) {
         }
 }
 
-TEST(Needs, ARuleMaySayFromWhichLengthOnMessagesAreCopiedOnce) {
+// Whether what a root scatters is staged, by ranks of a group that has measured 64 KiB.
+bool stages(std::size_t bytes, std::size_t once, int cores) {
     constexpr int size = 4;
     testing::Aligned segment(Group::segment_bytes(size));
-    Group group(std::span(segment.base, segment.size), 0, size, true, Waiter::Hooks{}, size, 1);
+    Group group(std::span(segment.base, segment.size), 0, size, true, Waiter::Hooks{}, size, cores);
     group.copy_once_from(64 << 10);
-    const auto stages = [&](std::size_t bytes, std::size_t once) {
-        Plan plan;
-        const Algorithm& a = *find_algorithm(Operation::scatter, "all-read-root");
-        Problem p = problem(a, size, bytes, 0);
-        p.parameters.once = once;
-        group.plan(a, p, plan);
-        return plan.parts.front().schedule.stages;
-    };
-    EXPECT_TRUE(stages(16 << 10, 0));
-    EXPECT_FALSE(stages(16 << 10, 4 << 10));
-    EXPECT_TRUE(stages(16 << 10, 32 << 10));
-    EXPECT_FALSE(stages(64 << 10, 0));
+    Plan plan;
+    const Algorithm& a = *find_algorithm(Operation::scatter, "all-read-root");
+    Problem p = problem(a, size, bytes, 0);
+    p.parameters.once = once;
+    group.plan(a, p, plan);
+    return plan.parts.front().schedule.stages;
+}
+
+TEST(Needs, ARuleMaySayFromWhichLengthOnMessagesAreCopiedOnce) {
+    EXPECT_TRUE(stages(16 << 10, 0, 4));
+    EXPECT_FALSE(stages(16 << 10, 4 << 10, 4));
+    EXPECT_TRUE(stages(16 << 10, 32 << 10, 4));
+    EXPECT_FALSE(stages(64 << 10, 0, 4));
+    EXPECT_TRUE(stages(64 << 10, 128 << 10, 4));
+}
+
+TEST(Needs, RanksThatShareCoresCopyOnceOnlyWhereARuleSaysSo) {
+    EXPECT_TRUE(stages(64 << 10, 0, 1));
+    EXPECT_TRUE(stages(1 << 20, 0, 1));
+    EXPECT_FALSE(stages(64 << 10, 32 << 10, 1));
 }
 
 }  // namespace
