@@ -1,6 +1,6 @@
 // Global memory inside a node, two units: fanlight-bench-global-<mpi>.  8-byte put and get
 // beside a plain store and load, and beside MPI's on its windows; a notified ping-pong beside
-// the round trip of a cache line; a broadcast into global memory beside MPI's.  Medians of rounds in
+// the round trip of a cache line; a broadcast into global memory beside MPI's; a long put beside memcpy.  Medians of rounds in
 // which all that is compared takes turns; each line that has something to reach says what.
 #include <mpi.h>
 #include <stdatomic.h>
@@ -153,6 +153,39 @@ static void broadcast(void)
     fanlight_free(p);
 }
 
+// A put of 64 KiB to where the other unit then reads it and says so, beside memcpy to there, in turns.
+enum { face_bytes = 64 << 10, faces = 2001 };
+
+static void face(void)
+{
+    static char local[face_bytes];
+    double put_s[faces], copy_s[faces];
+    fanlight_pointer p;
+    fanlight_allocate(FANLIGHT_TEAM_ALL, face_bytes, 4096, &p);
+    for (int i = 0; i < 2 * faces; i++) {
+        double start = MPI_Wtime();
+        if (me == 0) {
+            if (i % 2)
+                fanlight_put(fanlight_at(p, 1, 0), local, face_bytes);
+            else
+                memcpy(fanlight_ptr(fanlight_at(p, 1, 0)), local, face_bytes);
+            fanlight_put_notify(there, &word, 8, 0);
+        }
+        fanlight_wait_notify(FANLIGHT_TEAM_ALL, !me, 0);
+        if (me == 1) {
+            memcpy(local, fanlight_ptr(fanlight_at(p, 1, 0)), face_bytes);
+            fanlight_put_notify(there, &word, 8, 0);
+        }
+        (i % 2 ? put_s : copy_s)[i / 2] = MPI_Wtime() - start;
+    }
+    if (me == 0) {
+        double c = statistics_of(copy_s, faces).median, m = statistics_of(put_s, faces).median;
+        say("memcpy, notify, read, 64 KiB", c, NULL, 0, 0);
+        say("fanlight_put, the same", m, "memcpy", m / c, 1.1);
+    }
+    fanlight_free(p);
+}
+
 int main(void)
 {
     int units;
@@ -184,6 +217,7 @@ int main(void)
     MPI_Win_lock_all(0, shared);
     measure();
     broadcast();
+    face();
     MPI_Win_unlock_all(ordinary);
     MPI_Win_unlock_all(shared);
     MPI_Win_free(&ordinary);

@@ -41,7 +41,8 @@ static inline void *fanlight_direct(fanlight_pointer p, size_t bytes)
 static inline fanlight_code fanlight_put_inline(fanlight_pointer to, const void *from, size_t bytes)
 {
     void *there = fanlight_direct(to, bytes);
-    if (__builtin_expect(!there || !from || bytes > PTRDIFF_MAX, 0))
+    // Of more than that the library stores past the cache what another core's cache has.
+    if (__builtin_expect(!there || !from || bytes > 4096, 0))
         return fanlight_put(to, from, bytes);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     memcpy(there, from, bytes);

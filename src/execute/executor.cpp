@@ -55,7 +55,7 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
     if (std::byte* const theirs = reached(frame, peer, there, bytes))
-        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_bytes(theirs, here, bytes);
+        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_for_peer(theirs, here, bytes);
     if (const int error = memory_.copy(way, peer, here, there, bytes)) lost(peer, frame.name, error);
 }
 

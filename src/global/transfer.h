@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "execute/copy.h"
 #include "global/error.h"
 #include "global/layout.h"
 #include "global/runtime.h"
@@ -33,10 +34,11 @@ inline void copy_short(void* to, const void* from, std::size_t bytes) {
     }
 }
 
-// The short ways, of bytes that loads and stores reach.
+// The short ways, of contiguous bytes that loads and stores reach.
 inline void store(const Target& to, const void* from, std::size_t bytes) {
     std::atomic_thread_fence(std::memory_order_release);
-    copy_short(to.address(), from, bytes);
+    if (bytes <= 8) copy_short(to.address(), from, bytes);
+    else copy_for_peer(reinterpret_cast<std::byte*>(to.address()), static_cast<const std::byte*>(from), bytes);
 }
 inline void load(void* to, const Target& from, std::size_t bytes) {
     copy_short(to, from.address(), bytes);

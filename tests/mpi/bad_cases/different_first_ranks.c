@@ -35,7 +35,5 @@ int main(int argc, char **argv) {
     use(backwards, "backwards");
     MPI_Comm_free(&last_two);
     MPI_Comm_free(&backwards);
-    if (rank == 0) printf("ok\n");
-    MPI_Finalize();
-    return 0;
+    return done();
 }
