@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "execute/run.h"
 #include "topology/machine.h"
 
 #ifdef __SSE2__
@@ -28,7 +29,8 @@ std::size_t own_cache() {
 
 namespace {
 
-void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+// The caller ends with a fence, before any flag that says that the bytes are there.
+void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::size_t head = std::min((64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64, bytes);
     std::memcpy(to, from, head);
     std::size_t i = head;
@@ -42,9 +44,12 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
         _mm_stream_si128(t + 2, c);
         _mm_stream_si128(t + 3, d);
     }
-    // Before any flag that says that the bytes are there.
-    _mm_sfence();
     std::memcpy(to + i, from + i, bytes - i);
+}
+
+void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+    store_past_the_cache(to, from, bytes);
+    _mm_sfence();
 }
 
 // Shorter copies are over before anything is gained.
@@ -82,6 +87,29 @@ void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
     }
 }
 
+void combine_for_peer(const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element) {
+    alignas(64) std::byte made[beginning];
+    const std::size_t piece = beginning / element * element;
+    std::size_t done = 0;
+    const auto make = [&](std::byte* into, std::size_t n) { combine.apply(left + done, right + done, into, n, combine.context); };
+    while (piece > 0 && bytes - done >= least_bytes) {
+        make(made, piece);
+        const bool slow = copied_slowly(to + done, made, piece);
+        done += piece;
+        if (slow) {
+            for (std::size_t n; done < bytes; done += n) {
+                make(made, n = std::min(piece, bytes - done));
+                store_past_the_cache(to + done, made, n);
+            }
+            return _mm_sfence();
+        }
+        const std::size_t n = std::min(std::max(done, 3 * piece), bytes - done);
+        make(to + done, n);
+        done += n;
+    }
+    if (done < bytes) make(to + done, bytes - done);
+}
+
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
     const bool apart = to + bytes <= from || from + bytes <= to;
     if (bytes > own_cache() && apart) copy_past_the_cache(to, from, bytes);
@@ -91,6 +119,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #else
 
 void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+void combine_for_peer(const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
+    combine.apply(left, right, to, bytes, combine.context);
+}
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }
 

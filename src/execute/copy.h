@@ -5,6 +5,8 @@
 
 namespace fanlight {
 
+struct Combiner;
+
 // The bytes of this core's own (level 2) cache; at least 1 MiB.
 std::size_t own_cache();
 
@@ -16,5 +18,8 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
 // one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes.
 void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes);
+
+// The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.
+void combine_for_peer(const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);
 
 }  // namespace fanlight

@@ -61,30 +61,25 @@ void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here,
 
 // As it lies; or piece by piece, each combined while it is still in this core's own cache.
 void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
-                             const std::byte* operand, std::size_t element) {
-    const CombinerCall apply{frame.combiner};
-    if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) {
-        if (s.fused == Order::before) apply(operand, theirs, to, s.bytes);
-        else if (s.fused == Order::after) apply(theirs, operand, to, s.bytes);
-        else if (s.order == Order::before) apply(theirs, to, to, s.bytes);
-        else apply(to, theirs, to, s.bytes);
-        return;
-    }
+                             const std::byte* operand, const BoundSchedule& schedule) {
+    const bool fused = s.fused != Order::overwrite, mine_first = fused ? s.fused == Order::before : s.order == Order::after;
+    const std::byte* const mine = fused ? operand : to;
+    const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
+        const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
+        if (schedule.results_are_read) combine_for_peer(*frame.combiner, left, right, to + i, n, schedule.element);
+        else frame.combiner->apply(left, right, to + i, n, frame.combiner->context);
+    };
+    if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);
     // Smaller pieces cost more system calls, larger ones leave the cache: measured.
     const std::size_t cached_piece = own_cache() / 8;
-    const std::size_t piece = std::max(cached_piece / element, std::size_t{1}) * element;
-    if (s.fused == Order::overwrite && piece_.size() < piece) piece_.resize(piece);
+    const std::size_t piece = std::max(cached_piece / schedule.element, std::size_t{1}) * schedule.element;
+    const bool in_place = fused && !schedule.results_are_read;
+    if (!in_place && piece_.size() < piece) piece_.resize(piece);
     for (std::size_t i = 0; i < s.bytes; i += piece) {
         const std::size_t n = std::min(piece, s.bytes - i);
-        if (s.fused != Order::overwrite) {
-            copy_once(Way::read, frame, s.peer, to + i, there + i, n);
-            if (s.fused == Order::before) apply(operand + i, to + i, to + i, n);
-            else apply(to + i, operand + i, to + i, n);
-        } else {
-            copy_once(Way::read, frame, s.peer, piece_.data(), there + i, n);
-            if (s.order == Order::before) apply(piece_.data(), to + i, to + i, n);
-            else apply(to + i, piece_.data(), to + i, n);
-        }
+        std::byte* const got = in_place ? to + i : piece_.data();
+        copy_once(Way::read, frame, s.peer, got, there + i, n);
+        combine(i, got, n);
     }
 }
 
@@ -96,11 +91,11 @@ bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int>
     return true;
 }
 
-bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element) {
+bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, const BoundSchedule& schedule) {
     if (!is_lent(flag)) return memory_.look_for(s.peer), false;
     const std::uint64_t from = memory_.address(s.peer, distance_of(where));
     if (s.order == Order::overwrite) copy_once(Way::read, frame, s.peer, to, from, s.bytes);
-    else read_and_combine(s, frame, from, to, nullptr, element);
+    else read_and_combine(s, frame, from, to, nullptr, schedule);
     return true;
 }
 

@@ -57,11 +57,11 @@ private:
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
-                          const std::byte* operand, std::size_t element);
+                          const std::byte* operand, const BoundSchedule&);
     // For long messages only, and not inlined, so that short ones stay fast.  lend(): false: stage it.
     [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);
     // Takes what a put lent; false: it is staged.
-    [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, std::size_t element);
+    [[gnu::noinline]] bool take_lent(const BoundStep&, const Frame&, std::uint64_t flag, std::uint64_t where, std::byte* to, const BoundSchedule&);
     [[noreturn]] void lost(int peer, const char* name, int error);
     // A member that sent something in operation `sequence` is through with all before it.
     void note_done(int peer, std::uint64_t sequence) {

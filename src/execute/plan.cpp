@@ -33,7 +33,7 @@ public:
         bound_.messages.clear();
         bound_.readers.clear();
         if (!exchange_) bound_.readers = schedule_.readers;
-        bound_.has_direct_offers = bound_.may_lend_scratch = false;
+        bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.stages = staging_.total() > 0;
         bound_.stages_at_reader = options_.stage_at_reader;
@@ -202,7 +202,9 @@ private:
         }
         b.lendable = options_.lends_offers && lendable(b);
         bound_.has_direct_offers |= b.place == Place::direct;
-        bound_.may_lend_scratch |= (b.place == Place::direct || b.lendable) && b.from_buffer == Buffer::scratch;
+        const bool read = b.place == Place::direct || b.lendable;
+        bound_.may_lend_scratch |= read && b.from_buffer == Buffer::scratch;
+        bound_.results_are_read |= read && b.from_buffer != Buffer::input;
     }
 
     void bit(BoundKind kind, const Step& s) {
@@ -221,7 +223,9 @@ private:
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
         b.lendable = lendable(b);
-        if (b.place == Place::direct || b.lendable) long_puts_.push_back(b);
+        if (b.place != Place::direct && !b.lendable) return;
+        long_puts_.push_back(b);
+        bound_.results_are_read |= b.from_buffer != Buffer::input;
     }
 
     // A long put's source may be changed again as soon as its round has ended.

@@ -66,6 +66,7 @@ struct BoundSchedule {
     bool stages_at_reader = false;
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
+    bool results_are_read = false;  // direct or lendable messages come from the output or from scratch
     std::size_t ahead = 0;  // so many steps, messages, come before any that uses the slot
     // The steps up to the last one that another member may wait for, and whether this member waits for none before it.
     // (A message that is copied once keeps others waiting until it has been read.)

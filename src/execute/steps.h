@@ -201,8 +201,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite)
-                        read_and_combine(s, frame, cell->where, to, nullptr, schedule.element);
-                } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule.element)) {
+                        read_and_combine(s, frame, cell->where, to, nullptr, schedule);
+                } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule)) {
                     store(channel_of(s).taken, taken(s.message + 1));
                     break;
                 } else if (s.bytes > 0) {
@@ -226,7 +226,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     const std::uint64_t from = cell->where + s.from;
                     if (s.order == Order::overwrite && s.fused == Order::overwrite)
                         copy_once(Way::read, frame, s.peer, to, from, s.bytes);
-                    else read_and_combine(s, frame, from, to, operand, schedule.element);
+                    else read_and_combine(s, frame, from, to, operand, schedule);
                     break;
                 }
                 if (s.lendable) [[unlikely]] memory_.look_for(s.peer);

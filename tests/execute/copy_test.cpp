@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "execute/run.h"
+
 namespace fanlight {
 namespace {
 
@@ -37,6 +39,41 @@ void copies(void (*copy)(std::byte*, const std::byte*, std::size_t), Pages pages
 TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
     copies(copy_for_peer, Pages::used);
     copies(copy_for_peer, Pages::fresh);
+}
+
+// The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
+void of_elements(const void* left, const void* right, void* into, std::size_t bytes, const void* context) {
+    const std::size_t element = *static_cast<const std::size_t*>(context);
+    ASSERT_EQ(bytes % element, 0u);
+    for (std::size_t at = 0; at < bytes; at += element) {
+        const auto *l = static_cast<const std::uint8_t*>(left) + at, *r = static_cast<const std::uint8_t*>(right) + at;
+        std::vector<std::uint8_t> made(element);
+        for (std::size_t i = 0; i < element; ++i) made[i] = static_cast<std::uint8_t>(10 * l[i] + r[i]);
+        for (std::size_t i = 1; i < element; ++i) made[0] = static_cast<std::uint8_t>(made[0] + made[i]);
+        std::copy(made.begin(), made.end(), static_cast<std::uint8_t*>(into) + at);
+    }
+}
+
+TEST(Copy, CombinesForAPeerWholeElementsInOrderAndNothingElse) {
+    for (const std::size_t element : {1ul, 8ul, 24ul, 4097ul})
+        for (const std::size_t elements : {0ul, 1ul, 8192 / element, 8192 / element + 1, 12289 / element, 300000 / element})
+            for (const Pages pages : {Pages::fresh, Pages::used})
+                for (const char in_place : {'n', 'l', 'r'}) {
+                    const std::size_t bytes = elements * element;
+                    std::vector<std::byte> left(bytes), right(bytes), expected(bytes);
+                    for (std::size_t i = 0; i < bytes; ++i) left[i] = static_cast<std::byte>(i * 31 >> 3), right[i] = static_cast<std::byte>(i * 7 >> 2);
+                    const Combiner combiner{of_elements, &element};
+                    of_elements(left.data(), right.data(), expected.data(), bytes, &element);
+                    void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                    ASSERT_NE(mapped, MAP_FAILED);
+                    auto* const to = static_cast<std::byte*>(mapped);
+                    if (pages == Pages::used) std::memset(to, 0, room);
+                    if (in_place != 'n') std::ranges::copy(in_place == 'l' ? left : right, to);
+                    combine_for_peer(combiner, in_place == 'l' ? to : left.data(), in_place == 'r' ? to : right.data(), to, bytes, element);
+                    EXPECT_TRUE(std::equal(to, to + bytes, expected.data())) << elements << " of " << element << ' ' << in_place;
+                    EXPECT_TRUE(std::all_of(to + bytes, to + room, [](std::byte b) { return b == std::byte{}; })) << elements << " of " << element;
+                    munmap(mapped, room);
+                }
 }
 
 TEST(Copy, PastTheCacheCopiesAllAndNothingElse) { copies(copy_bytes, Pages::used); }
