@@ -91,7 +91,7 @@ std::uint64_t& own_token() {
 
 Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool measures, Segment::Place place, Reason mine) {
     Meeting m;
-    const std::size_t bytes = layout.bytes(), part = layout.part_bytes();
+    const std::size_t bytes = layout.bytes();
     // 1. Rank 0 makes a segment and tells its name.
     Offer offer;
     if (rank == 0) m.segment = make_segment(size, bytes, place, offer);
@@ -105,7 +105,7 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool 
     bool by_name = false;
     std::error_code error;
     if (rank != 0 && mine == Reason::none) m.segment = open_segment(offer, bytes, mine, by_name);
-    if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * part, part))) mine = Reason::no_shared_memory;
+    if (mine == Reason::none && (error = m.segment.reserve(static_cast<std::size_t>(rank) * layout.part_bytes(), layout.reserved_bytes()))) mine = Reason::no_shared_memory;
 
     if (measures && size > 1 && mine == Reason::none)
         m.speed = std::make_unique<CopySpeed>(SharedSlots(m.segment.bytes().data(), size), rank);

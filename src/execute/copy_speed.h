@@ -7,8 +7,7 @@
 //   CopySpeed speed(slots, rank);                // every rank writes its blocks
 //   ... a barrier; all publish their pid and speed.blocks() ...
 //   bool allowed = speed.read(peer, pid, blocks);
-//   ... a barrier: what is staged next goes where another core still has the lines of before, the slow part where the
-//   cores share no cache ...
+//   ... a barrier: what is staged next goes where the other core has read before, as in any later round ...
 //   speed.copied_once_from();                    // allowed
 #pragma once
 
@@ -45,7 +44,7 @@ private:
     SharedSlots shared_slots_;
     const int rank_;
     std::size_t count_, bytes_;      // blocks, and the length of each
-    std::vector<std::byte> memory_;  // behind each its short one
+    std::vector<std::byte> memory_;  // behind each its short one; as long as a core's own cache
     std::vector<double> out_, once_, once_short_;  // microseconds
 };
 

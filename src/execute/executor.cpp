@@ -6,6 +6,7 @@
 
 #include "execute/copy.h"
 #include "execute/steps.h"
+#include "memory/segment.h"
 #include "topology/cores.h"
 
 namespace fanlight {
@@ -25,6 +26,8 @@ Executor::Executor(const SharedSlots& slots, int rank, int size, Waiter::Hooks h
 void Executor::enter() {
     known_done_.assign(static_cast<std::size_t>(size_), 0);
     all_done_ = 0;
+    long_staged_ = 0;
+    has_later_areas_ = false;
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
     memory_.enter();
 }
@@ -51,6 +54,14 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
         default: break;  // scratch
     }
     return mapped_scratch_.data() + p * (mapped_scratch_.size() / static_cast<std::size_t>(size_)) + offset;
+}
+
+std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequence, const BoundStep& s) {
+    if (schedule.stages_at_reader && s.kind == BoundKind::put) return shared_slots_.staging(sequence, s.peer) + s.staging;
+    // So many earn back what the memory takes.
+    constexpr std::size_t many = 64;
+    if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
+    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), has_later_areas_) + s.staging;
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {

@@ -33,6 +33,10 @@ public:
     std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
         return schedule.uses_all_areas ? (taken + shared_slots_.areas() - 1) / shared_slots_.areas() * shared_slots_.areas() : taken;
     }
+    // So many operations, itself the last, may have something in their staging.
+    std::uint64_t areas(const BoundSchedule& schedule) const {
+        return schedule.uses_all_areas ? 1 : has_later_areas_ && !schedule.stages_at_reader ? shared_slots_.later_areas() : shared_slots_.areas();
+    }
     std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.uses_all_areas ? shared_slots_.areas() : 1; }
     // Whether an operation that stages nothing has its slot, as far as known without reading the others' counters.
     bool has_free_slot(std::uint64_t sequence) const { return sequence < all_done_ + shared_slots_.slots(); }
@@ -54,6 +58,8 @@ private:
     static void load_flags(const BoundStep* gather, const std::byte* slot);
     // Where this process reaches what the peer calls `there`; null: nowhere.
     std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
+    // Where this rank stages the step's message.
+    std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
@@ -77,6 +83,8 @@ private:
     PeerMemory memory_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all slots, as it saw them last
     std::vector<std::byte> piece_;
+    std::size_t long_staged_ = 0;  // so many messages
+    bool has_later_areas_ = false;
 };
 
 }  // namespace fanlight

@@ -35,7 +35,7 @@ public:
         if (!exchange_) bound_.readers = schedule_.readers;
         bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
-        bound_.stages = staging_.total() > 0;
+        bound_.staged = staging_.total();
         bound_.stages_at_reader = options_.stage_at_reader;
         bound_.steps.reserve(schedule_.steps.size());
         if (exchange_) mark(BoundKind::begin, 0);

@@ -61,7 +61,7 @@ struct BoundSchedule {
     std::vector<RemoteMessage> messages;
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
-    bool stages = false;  // this rank does
+    std::size_t staged = 0;  // bytes, of this rank
     bool uses_all_areas = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
     bool has_direct_offers = false;

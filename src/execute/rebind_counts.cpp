@@ -98,7 +98,7 @@ bool Planner::rebind_counts(const Problem& p, Plan& plan) const {
         s.staging = schedule.stages_at_reader ? 0 : staged;
         staged += (bytes + 63) / 64 * 64;
     }
-    schedule.stages = staged > 0;
+    schedule.staged = staged;
     return true;
 }
 

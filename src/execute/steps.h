@@ -74,7 +74,7 @@ struct Executor::Frame {
 template <class Wait>
 bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
     sequence = number(schedule, taken);
-    const std::uint64_t ahead = schedule.uses_all_areas ? 1 : schedule.stages ? shared_slots_.areas() : shared_slots_.slots();
+    const std::uint64_t ahead = schedule.staged > 0 || schedule.uses_all_areas ? areas(schedule) : shared_slots_.slots();
     if (sequence < ahead) return true;
     const std::uint64_t needed = std::min(sequence + 1 - ahead, taken);
     if (all_done_ >= needed) return true;
@@ -138,7 +138,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     ++cursor.lent;
                     break;
                 } else {
-                    std::byte* const staged = shared_slots_.staging(sequence, schedule.stages_at_reader ? s.peer : rank_) + s.staging;
+                    std::byte* const staged = staging(schedule, sequence, s);
                     copy_for_peer(staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 }
@@ -180,7 +180,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
-                        std::byte* const staged = shared_slots_.staging(sequence, rank_) + s.staging;
+                        std::byte* const staged = staging(schedule, sequence, s);
                         copy_for_peer(staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {

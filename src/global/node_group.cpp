@@ -37,7 +37,8 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
     fanlight::Segment memory;
     const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
         memory = {};
-        const std::size_t part = SharedSlots(nullptr, team.size, room).part_bytes(), unit = static_cast<std::size_t>(team.unit);
+        const SharedSlots slots(nullptr, team.size, room);
+        const auto unit = static_cast<std::size_t>(team.unit);
         char name[64] = "";
         if (team.unit == 0) {
             memory = fanlight::Segment::create(bytes, problem, fanlight::Segment::Pages::parts, place);
@@ -45,7 +46,7 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
         }
         MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
         if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
-        if (!problem) problem = memory.reserve(unit * part, part);
+        if (!problem) problem = memory.reserve(unit * slots.part_bytes(), slots.reserved_bytes());
         if (!problem) problem = memory.reserve(group_bytes + unit * scratch_bytes, scratch_bytes);
     };
     int code = MPI_SUCCESS;

@@ -13,6 +13,11 @@
 
 #include "memory/huge_pages.h"
 #include "memory/shared_file.h"
+#include "topology/free_memory.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 namespace fanlight {
 
@@ -125,6 +130,10 @@ Segment Segment::open(const std::string& name, std::error_code& error) {
     opened.name_ = name;
     opened.file_ = std::move(shared.file);
     return opened;
+}
+
+bool reserve_mapped(std::span<std::byte> range) {
+    return !range.empty() && free_memory() >= range.size() && ::madvise(range.data(), range.size(), MADV_POPULATE_WRITE) == 0;
 }
 
 Segment Segment::unshared(std::size_t bytes, std::error_code& error) {

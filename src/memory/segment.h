@@ -56,4 +56,8 @@ private:
     File later_;             // while not all is reserved
 };
 
+// The pages of a range that is mapped and not reserved; false: there is no memory for them, or the kernel (before Linux 5.14)
+// cannot tell.
+bool reserve_mapped(std::span<std::byte>);
+
 }  // namespace fanlight

@@ -42,6 +42,7 @@ SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
     payload_bytes_ = cell_bytes_ - sizeof(Cell);
+    later_areas_ = room == Capacity::one || size > 4 ? 0 : size > 2 ? 8 : 16;
     staging_bytes_ = shared_slots_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
     offer_bytes_ = std::max<std::size_t>(cell_bytes_, 64);
     const std::size_t channel = sizeof(std::uint64_t) + posts_ * sizeof(Channel::Post);
@@ -55,7 +56,8 @@ SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent
     first_slot_ = opened_ + register_bytes_;
     skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
     first_area_ = whole(first_slot_ + (skews_ - 1) * skew + shared_slots_ * slot_bytes_, 128);
-    part_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
+    reserved_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
+    part_bytes_ = whole(reserved_bytes_ + later_areas_ * staging_bytes_, page);
 }
 
 void SharedSlots::find_lines(int rank, const Lines& lines) {

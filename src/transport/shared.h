@@ -12,7 +12,8 @@
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   opened (rank)            one bit for each rank: it can load from that one's arena (memory/arena.h)
 //   staging (rank)           payloads that are too long for a cell.  There are fewer areas than slots: operation s
-//                            uses area s mod areas(), or all if it stages more than one area holds
+//                            uses area s mod areas(), or all if it stages more than one area holds.  A rank that
+//                            stages much takes more areas (later_areas)
 //
 // Each rank owns a part of the segment, on pages of its own, and reserves it itself: the lines that it reads, and its
 // offers, register and staging.  The lines grow with the square of the ranks; with many ranks a line is one cache line for
@@ -123,6 +124,7 @@ inline bool is_read_at_owner(std::uint64_t flag) { return (flag & 6) != 0; }
 class SharedSlots {
 public:
     static constexpr int offers_per_operation = 8;
+    static constexpr std::size_t goes_round_from = 8 * 1024;  // bytes that are staged: shorter ones gain nothing
 
     // How many operations may be in flight: `one` after the other, but for the pieces of a long
     // message (a persistent operation's own segment), or `many`.
@@ -146,6 +148,7 @@ public:
     std::size_t staging_bytes() const { return staging_bytes_; }  // of one area
     // A rank's own part: whole pages, the parts of all one behind the other.
     std::size_t part_bytes() const { return part_bytes_; }
+    std::size_t reserved_bytes() const { return reserved_bytes_; }  // of it from the start
 
     std::byte* base() const { return base_; }
     Extent extent() const { return {static_cast<int>(lines_), offers_per_rank_}; }
@@ -166,6 +169,17 @@ public:
 
     // Where a rank stages in this operation; its areas lie one behind the other.
     std::byte* staging(std::uint64_t sequence, int rank) const { return part(rank) + first_area_ + (sequence & (areas_ - 1)) * staging_bytes_; }
+    // More areas, where there are few ranks, which a rank takes instead when it has staged much that is long.
+    std::uint64_t later_areas() const { return later_areas_; }
+    std::span<std::byte> later_staging(int rank) const { return {part(rank) + reserved_bytes_, later_areas_ * staging_bytes_}; }
+    // Where it stages `bytes`, all in this operation, in the first or the later areas; it has `room` there, of one or of
+    // areas().  What is long goes to another place each time that it comes to the same area.  The longer ago a place was read, the less of it
+    // is still in its reader's own cache, from where a store would have to take it line by line.
+    std::byte* staging(std::uint64_t sequence, int rank, std::size_t bytes, std::size_t room, bool later) const {
+        const std::uint64_t areas = later ? later_areas_ : areas_;
+        std::byte* const area = part(rank) + (later ? reserved_bytes_ : first_area_) + (sequence & (areas - 1)) * staging_bytes_;
+        return bytes < goes_round_from ? area : area + sequence / areas % (room / bytes) * bytes;
+    }
 
     // One line for each member.
     struct alignas(128) Member {
@@ -223,14 +237,14 @@ private:
 
     std::byte* base_;
     std::size_t size_, lines_;
-    std::uint64_t shared_slots_, areas_, posts_;
+    std::uint64_t shared_slots_, areas_, later_areas_, posts_;
     int depth_, offers_per_rank_;
     std::size_t skews_;
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
     std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_slot_, first_area_,
-        part_bytes_;
+        reserved_bytes_, part_bytes_;
 };
 
 }  // namespace fanlight

@@ -101,6 +101,16 @@ TEST(Concurrent, ManyAtOnce) {
     }
 }
 
+// So many that they take the later areas of the staging, and each place there several times.
+TEST(Concurrent, ManyLongOnesAtOnce) {
+    for (int size : {2, 3})
+        for (int cores : {0, 1}) {
+            const auto all = problems_of_all(size, {8192, 20001, 40000, 150000});
+            EXPECT_EQ(on_threads(size, false, [&](Group& g) { return mixed(g, all, 2 * calls, 24); }, 0, cores), "")
+                << size << " ranks" << (cores ? " on a core" : "");
+        }
+}
+
 #ifndef __SANITIZE_THREAD__
 // Several communicators of 128 ranks, each rank at another place in each, with operations in flight in all of them.
 TEST(Concurrent, SeveralGroupsOf128) {

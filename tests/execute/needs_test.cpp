@@ -196,7 +196,7 @@ bool stages(std::size_t bytes, std::size_t once, int cores) {
     Problem p = problem(a, size, bytes, 0);
     p.parameters.once = once;
     group.plan(a, p, plan);
-    return plan.parts.front().schedule.stages;
+    return plan.parts.front().schedule.staged > 0;
 }
 
 TEST(Needs, ARuleMaySayFromWhichLengthOnMessagesAreCopiedOnce) {

@@ -24,14 +24,14 @@ struct Aligned {
 };
 
 // Runs `body(group)` on each of `size` threads over one segment; returns the first complaint.
-// scratch: of each member of a group that runs on mapped buffers.
+// scratch: of each member of a group that runs on mapped buffers; cores: that they share, 0: each has its own.
 template <class Body>
-std::string on_threads(int size, bool single_copy, Body body, std::size_t scratch = 0) {
+std::string on_threads(int size, bool single_copy, Body body, std::size_t scratch = 0, int cores = 0) {
     const std::size_t bytes = (Group::segment_bytes(size) + 4095) / 4096 * 4096;
     Aligned segment(bytes + scratch * static_cast<std::size_t>(size));
     std::vector<std::unique_ptr<Group>> groups;
     for (int r = 0; r < size; ++r)
-        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}, 0, 0,
+        groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}, cores ? size : 0, cores,
                                                  SharedSlots::Capacity::many, std::span(segment.base + bytes, segment.size - bytes)));
     std::string wrong;
     std::mutex mutex;

@@ -265,7 +265,7 @@ private:
                 if ((put && of(r).stages_at_reader ? s.peer : r) == owner) all.push_back({s.staging, s.staging + s.bytes, r, put ? s.peer : -1, &s});
                 own += r == owner;
             }
-        if (own > 0 && !of(owner).stages) fault(owner, "stages and does not say so");
+        if (own > 0 && of(owner).staged == 0) fault(owner, "stages and does not say so");
         const std::size_t room = slots(owner).staging_bytes() * (of(owner).uses_all_areas ? slots(owner).areas() : 1);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Staged& a = all[i];

@@ -41,6 +41,7 @@ std::vector<Range> all_of(const SharedSlots& slots, int size) {
         for (int of = 0; of < size; of += 64) put(&slots.opened(r, of), sizeof(std::uint64_t), r);
         for (std::uint64_t i = 0; i < slots.slots(); ++i) put(&slots.called(r, i), sizeof(SharedSlots::Called), r);
         for (std::uint64_t i = 0; i < slots.areas(); ++i) put(slots.staging(i, r), slots.staging_bytes(), r);
+        for (std::uint64_t i = 0; i < slots.later_areas(); ++i) put(slots.staging(i, r, 0, 0, true), slots.staging_bytes(), r);
         for (std::uint64_t i = 0; i < slots.slots(); ++i) {
             const std::byte* const slot = slots.slot(i);
             for (int k = 0; k < SharedSlots::offers_per_operation; ++k)
@@ -87,14 +88,41 @@ TEST(Parts, ALineHasOneWriter) {
     }
 }
 
+// As far apart in time as there is room for, and none over another's area.
+TEST(Parts, WhatIsLongGoesRound) {
+    for (const int size : {2, 3, 8}) {
+        std::byte* const base = reinterpret_cast<std::byte*>(page);
+        const SharedSlots slots(base, size);
+        for (const bool later : {false, true})
+            for (const std::size_t bytes : {8192ul, 40000ul, 65536ul}) {
+                const std::uint64_t areas = later ? slots.later_areas() : slots.areas(), fit = slots.staging_bytes() / bytes, turns = areas * fit;
+                std::vector<Range> places;
+                for (std::uint64_t i = 0; i < turns; ++i) {
+                    const auto at = static_cast<std::size_t>(slots.staging(i, 1, bytes, slots.staging_bytes(), later) - base);
+                    places.push_back({at, at + bytes, static_cast<int>(i % areas)});
+                    EXPECT_EQ(slots.staging(i + turns, 1, bytes, slots.staging_bytes(), later) - base, at);
+                }
+                std::ranges::sort(places, {}, &Range::begin);
+                for (std::size_t i = 1; i < places.size(); ++i) {
+                    EXPECT_LE(places[i - 1].end, places[i].begin) << bytes;
+                    EXPECT_LE(places[i - 1].owner, places[i].owner) << "in the area of another operation";
+                }
+            }
+        EXPECT_EQ(slots.staging(4 * slots.areas(), 0, SharedSlots::goes_round_from - 1, slots.staging_bytes(), false), slots.staging(0, 0)) << "short";
+        EXPECT_EQ(slots.later_areas() > 0, size < 8);
+    }
+}
+
 TEST(Parts, WhatACommunicatorTakes) {
     const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
     std::printf("%6s %20s %30s\n", "ranks", "communicator MiB", "persistent operation MiB");
+    const auto whole = [&](const SharedSlots& slots, int size) { return mebibytes(slots.reserved_bytes()) * size; };
     for (const int size : {2, 8, 32, 128, 512}) {
         // In powers of two, as most that is short; tests/execute/placed_test.cpp has what the rules choose.
         const SharedSlots persistent(nullptr, size, Capacity::one, {.peers = std::bit_width(static_cast<unsigned>(size)) - 1, .offers = 1});
         const std::size_t staging = static_cast<std::size_t>(size) * persistent.areas() * persistent.staging_bytes();
-        std::printf("%6d %20.1f %12.1f, %4.1f of it staging\n", size, mebibytes(SharedSlots::bytes(size)),
+        const SharedSlots slots(nullptr, size);
+        std::printf("%6d %9.1f, later %4.1f %12.1f, %4.1f of it staging\n", size, whole(slots, size), mebibytes(slots.bytes()),
                     mebibytes(persistent.bytes()), mebibytes(staging));
         EXPECT_LE(mebibytes(persistent.bytes() - staging), 1) << size;
     }
