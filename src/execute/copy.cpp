@@ -71,9 +71,18 @@ bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes) {
     return cycles() - start > bytes / 64 * slow_line;
 }
 
+bool is_slow(PeersCache& cache) { return cache.past_it > 0 && cache.past_it-- > 0; }
+
+void was_slow(PeersCache& cache) {
+    constexpr std::uint8_t most = 4;
+    cache.past_it = static_cast<std::uint8_t>(1 << cache.times_slow);
+    cache.times_slow = std::min<std::uint8_t>(cache.times_slow + 1, most);
+}
+
 }  // namespace
 
-void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
+void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (bytes >= beginning && is_slow(cache)) return copy_past_the_cache(to, from, bytes);
     if (bytes < least_bytes) {
         std::memcpy(to, from, bytes);
         return;
@@ -83,30 +92,41 @@ void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
         next = std::min(next, bytes - done);
         const bool slow = copied_slowly(to + done, from + done, next);
         done += next;
-        if (slow) return copy_past_the_cache(to + done, from + done, bytes - done);
+        if (slow) {
+            was_slow(cache);
+            return copy_past_the_cache(to + done, from + done, bytes - done);
+        }
     }
+    cache = {};
 }
 
-void combine_for_peer(const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element) {
+void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes,
+                      std::size_t element) {
     alignas(64) std::byte made[beginning];
     const std::size_t piece = beginning / element * element;
     std::size_t done = 0;
     const auto make = [&](std::byte* into, std::size_t n) { combine.apply(left + done, right + done, into, n, combine.context); };
+    const auto go_past_the_cache = [&] {
+        for (std::size_t n; done < bytes; done += n) {
+            make(made, n = std::min(piece, bytes - done));
+            store_past_the_cache(to + done, made, n);
+        }
+        _mm_sfence();
+    };
+    if (piece > 0 && bytes >= beginning && is_slow(cache)) return go_past_the_cache();
     while (piece > 0 && bytes - done >= least_bytes) {
         make(made, piece);
         const bool slow = copied_slowly(to + done, made, piece);
         done += piece;
         if (slow) {
-            for (std::size_t n; done < bytes; done += n) {
-                make(made, n = std::min(piece, bytes - done));
-                store_past_the_cache(to + done, made, n);
-            }
-            return _mm_sfence();
+            was_slow(cache);
+            return go_past_the_cache();
         }
         const std::size_t n = std::min(std::max(done, 3 * piece), bytes - done);
         make(to + done, n);
         done += n;
     }
+    if (done > 0) cache = {};
     if (done < bytes) make(to + done, bytes - done);
 }
 
@@ -118,9 +138,9 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 #else
 
-void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
-void combine_for_peer(const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
+void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
     combine.apply(left, right, to, bytes, combine.context);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fanlight {
 
@@ -16,10 +17,14 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
 // As memcpy, to memory that a peer has read last and reads next.  Its cache has the lines: taking one from it for each store
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
-// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes.
-void copy_for_peer(std::byte* to, const std::byte* from, std::size_t bytes);
+// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes, and where
+// usual stores were slow again and again, up to the next 16 copies to the same peer.
+struct PeersCache {
+    std::uint8_t times_slow = 0, past_it = 0;  // in powers of two; so many copies more
+};
+void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes);
 
 // The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.
-void combine_for_peer(const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);
+void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);
 
 }  // namespace fanlight

@@ -29,6 +29,7 @@ void Executor::enter() {
     long_staged_ = 0;
     has_later_areas_ = false;
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
+    caches_.assign(static_cast<std::size_t>(size_), {});
     memory_.enter();
 }
 
@@ -66,7 +67,7 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
     if (std::byte* const theirs = reached(frame, peer, there, bytes))
-        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_for_peer(theirs, here, bytes);
+        return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_for_peer(caches_[static_cast<std::size_t>(peer)], theirs, here, bytes);
     if (const int error = memory_.copy(way, peer, here, there, bytes)) lost(peer, frame.name, error);
 }
 
@@ -77,7 +78,7 @@ void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uin
     const std::byte* const mine = fused ? operand : to;
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
         const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
-        if (schedule.results_are_read) combine_for_peer(*frame.combiner, left, right, to + i, n, schedule.element);
+        if (schedule.results_are_read) combine_for_peer(readers_cache_, *frame.combiner, left, right, to + i, n, schedule.element);
         else frame.combiner->apply(left, right, to + i, n, frame.combiner->context);
     };
     if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "execute/copy.h"
 #include "execute/lockstep.h"
 #include "execute/peer_memory.h"
 #include "execute/plan.h"
@@ -83,6 +84,8 @@ private:
     PeerMemory memory_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all slots, as it saw them last
     std::vector<std::byte> piece_;
+    std::vector<PeersCache> caches_;  // each peer's, and that of all who read what this rank offers
+    PeersCache readers_cache_;
     std::size_t long_staged_ = 0;  // so many messages
     bool has_later_areas_ = false;
 };

@@ -139,7 +139,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     break;
                 } else {
                     std::byte* const staged = staging(schedule, sequence, s);
-                    copy_for_peer(staged, from, s.bytes);
+                    copy_for_peer(caches_[static_cast<std::size_t>(s.peer)], staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 }
                 store(cell->flag, flag_of(sequence, s.tag, s.place));
@@ -181,7 +181,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, s);
-                        copy_for_peer(staged, from, s.bytes);
+                        copy_for_peer(readers_cache_, staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {
                         where = frame.address(s.from_buffer, s.from);

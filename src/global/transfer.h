@@ -37,8 +37,9 @@ inline void copy_short(void* to, const void* from, std::size_t bytes) {
 // The short ways, of contiguous bytes that loads and stores reach.
 inline void store(const Target& to, const void* from, std::size_t bytes) {
     std::atomic_thread_fence(std::memory_order_release);
-    if (bytes <= 8) copy_short(to.address(), from, bytes);
-    else copy_for_peer(reinterpret_cast<std::byte*>(to.address()), static_cast<const std::byte*>(from), bytes);
+    if (bytes <= 8) return copy_short(to.address(), from, bytes);
+    PeersCache cache;  // units are put to in any order
+    copy_for_peer(cache, reinterpret_cast<std::byte*>(to.address()), static_cast<const std::byte*>(from), bytes);
 }
 inline void load(void* to, const Target& from, std::size_t bytes) {
     copy_short(to, from.address(), bytes);

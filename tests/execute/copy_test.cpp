@@ -18,9 +18,12 @@ constexpr std::byte untouched{0xa5};
 // Where the first store to each page takes long, as to lines that another core has; or not.
 enum class Pages { fresh, used };
 
-void copies(void (*copy)(std::byte*, const std::byte*, std::size_t), Pages pages) {
+std::byte other_in_each_page(std::size_t i) { return static_cast<std::byte>((i * 31 >> 3) + (i >> 12) * 37); }
+
+template <class Copy>
+void copies(Copy&& copy, Pages pages) {
     std::vector<std::byte> from(room);
-    for (std::size_t i = 0; i < room; ++i) from[i] = static_cast<std::byte>(i * 31 >> 3);
+    for (std::size_t i = 0; i < room; ++i) from[i] = other_in_each_page(i);
     for (const std::size_t bytes : {0ul, 1ul, 63ul, 4096ul, 8191ul, 8192ul, 8193ul, 12289ul, 65537ul, 262144ul, (2ul << 20) + 77})
         for (const std::size_t shift : {0ul, 1ul, 63ul}) {
             void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -37,8 +40,10 @@ void copies(void (*copy)(std::byte*, const std::byte*, std::size_t), Pages pages
 }
 
 TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
-    copies(copy_for_peer, Pages::used);
-    copies(copy_for_peer, Pages::fresh);
+    // Of many copies to fresh pages some are not measured.
+    PeersCache used, fresh;
+    copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(used, to, from, bytes); }, Pages::used);
+    copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(fresh, to, from, bytes); }, Pages::fresh);
 }
 
 // The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
@@ -55,13 +60,14 @@ void of_elements(const void* left, const void* right, void* into, std::size_t by
 }
 
 TEST(Copy, CombinesForAPeerWholeElementsInOrderAndNothingElse) {
+    PeersCache cache;
     for (const std::size_t element : {1ul, 8ul, 24ul, 4097ul})
         for (const std::size_t elements : {0ul, 1ul, 8192 / element, 8192 / element + 1, 12289 / element, 300000 / element})
             for (const Pages pages : {Pages::fresh, Pages::used})
                 for (const char in_place : {'n', 'l', 'r'}) {
                     const std::size_t bytes = elements * element;
                     std::vector<std::byte> left(bytes), right(bytes), expected(bytes);
-                    for (std::size_t i = 0; i < bytes; ++i) left[i] = static_cast<std::byte>(i * 31 >> 3), right[i] = static_cast<std::byte>(i * 7 >> 2);
+                    for (std::size_t i = 0; i < bytes; ++i) left[i] = other_in_each_page(i), right[i] = static_cast<std::byte>(i * 7 >> 2);
                     const Combiner combiner{of_elements, &element};
                     of_elements(left.data(), right.data(), expected.data(), bytes, &element);
                     void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -69,12 +75,39 @@ TEST(Copy, CombinesForAPeerWholeElementsInOrderAndNothingElse) {
                     auto* const to = static_cast<std::byte*>(mapped);
                     if (pages == Pages::used) std::memset(to, 0, room);
                     if (in_place != 'n') std::ranges::copy(in_place == 'l' ? left : right, to);
-                    combine_for_peer(combiner, in_place == 'l' ? to : left.data(), in_place == 'r' ? to : right.data(), to, bytes, element);
+                    combine_for_peer(cache, combiner, in_place == 'l' ? to : left.data(), in_place == 'r' ? to : right.data(), to, bytes, element);
                     EXPECT_TRUE(std::equal(to, to + bytes, expected.data())) << elements << " of " << element << ' ' << in_place;
                     EXPECT_TRUE(std::all_of(to + bytes, to + room, [](std::byte b) { return b == std::byte{}; })) << elements << " of " << element;
                     munmap(mapped, room);
                 }
 }
+
+#ifdef __SSE2__
+// Each time for twice as many copies, up to 16; measured at once where it is fast.
+TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
+    std::vector<std::byte> from(16384);
+    void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const fresh = static_cast<std::byte*>(mapped);
+    PeersCache cache;
+    std::vector<int> unmeasured;
+    for (std::size_t at = 0; at + from.size() <= room; at += from.size()) {
+        const int before = cache.past_it;
+        copy_for_peer(cache, fresh + at, from.data(), from.size());
+        if (before == 0) unmeasured.push_back(cache.past_it);
+        else EXPECT_EQ(cache.past_it, before - 1);
+    }
+    ASSERT_GT(unmeasured.size(), 5u);
+    unmeasured.resize(6);
+    EXPECT_EQ(unmeasured, (std::vector<int>{1, 2, 4, 8, 16, 16}));
+    for (int i = 0; i < 20 && cache.times_slow > 0; ++i) {
+        cache.past_it = 0;
+        copy_for_peer(cache, fresh, from.data(), from.size());
+    }
+    EXPECT_EQ(cache.times_slow, 0) << "of used pages";
+    munmap(mapped, room);
+}
+#endif
 
 TEST(Copy, PastTheCacheCopiesAllAndNothingElse) { copies(copy_bytes, Pages::used); }
 
