@@ -87,9 +87,9 @@ std::string mixed(Group& group, const std::vector<std::vector<Problem>>& problem
 
 const std::vector<std::size_t> lengths{1, 15, 2049, 5001};
 #ifdef __SANITIZE_THREAD__
-constexpr int calls = 60;
+constexpr int calls = 60, long_calls = 80;
 #else
-constexpr int calls = 400;
+constexpr int calls = 400, long_calls = 400;
 #endif
 
 TEST(Concurrent, ManyAtOnce) {
@@ -103,12 +103,10 @@ TEST(Concurrent, ManyAtOnce) {
 
 // So many that they take the later areas of the staging, and each place there several times.
 TEST(Concurrent, ManyLongOnesAtOnce) {
-    for (int size : {2, 3})
-        for (int cores : {0, 1}) {
-            const auto all = problems_of_all(size, {8192, 20001, 40000, 150000});
-            EXPECT_EQ(on_threads(size, false, [&](Group& g) { return mixed(g, all, 2 * calls, 24); }, 0, cores), "")
-                << size << " ranks" << (cores ? " on a core" : "");
-        }
+    for (const auto& [size, cores] : {std::pair{2, 0}, {3, 0}, {3, 1}}) {
+        const auto all = problems_of_all(size, {8192, 20001, 40000, 150000});
+        EXPECT_EQ(on_threads(size, false, [&](Group& g) { return mixed(g, all, long_calls, 24); }, 0, cores), "") << size << " ranks";
+    }
 }
 
 #ifndef __SANITIZE_THREAD__
