@@ -15,13 +15,15 @@ std::size_t own_cache();
 // it would only throw out what is there: measured 1.25 times memcpy's speed at 4 MiB.
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
+// What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 16,
+// are not measured.
+struct PeersCache {
+    std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 4; so many copies go past it unmeasured
+};
+
 // As memcpy, to memory that a peer has read last and reads next.  Its cache has the lines: taking one from it for each store
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
-// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes, and where
-// usual stores were slow again and again, up to the next 16 copies to the same peer.
-struct PeersCache {
-    std::uint8_t times_slow = 0, past_it = 0;  // in powers of two; so many copies more
-};
+// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes.
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes);
 
 // The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.

@@ -79,7 +79,7 @@ void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uin
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
         const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
         if (schedule.results_are_read) combine_for_peer(readers_cache_, *frame.combiner, left, right, to + i, n, schedule.element);
-        else frame.combiner->apply(left, right, to + i, n, frame.combiner->context);
+        else CombinerCall{frame.combiner}(left, right, to + i, n);
     };
     if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);
     // Smaller pieces cost more system calls, larger ones leave the cache: measured.

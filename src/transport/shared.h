@@ -172,9 +172,9 @@ public:
     // More areas, where there are few ranks, which a rank takes instead when it has staged much that is long.
     std::uint64_t later_areas() const { return later_areas_; }
     std::span<std::byte> later_staging(int rank) const { return {part(rank) + reserved_bytes_, later_areas_ * staging_bytes_}; }
-    // Where it stages `bytes`, all in this operation, in the first or the later areas; it has `room` there, of one or of
-    // areas().  What is long goes to another place each time that it comes to the same area.  The longer ago a place was read, the less of it
-    // is still in its reader's own cache, from where a store would have to take it line by line.
+    // Where it stages `bytes`, all in this operation and no more than the `room`, that of one or of areas(), in the first or
+    // the later areas.  What is long goes to another place each time that it comes to the same area.  The longer ago a place
+    // was read, the less of it is still in its reader's own cache, from where a store would have to take it line by line.
     std::byte* staging(std::uint64_t sequence, int rank, std::size_t bytes, std::size_t room, bool later) const {
         const std::uint64_t areas = later ? later_areas_ : areas_;
         std::byte* const area = part(rank) + (later ? reserved_bytes_ : first_area_) + (sequence & (areas - 1)) * staging_bytes_;
