@@ -32,12 +32,17 @@ demo: build
 	$(say) "A short benchmark of the collectives themselves (fanlight bench does the long one)"
 	@$(tools)/bin/fanlight bench --quick --mpi mpich --operation barrier,bcast,allreduce,allgather
 
-test: build
+# What only the tests need is fetched while the compiler works.
+test:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line build setup
 	@tests/run
 
 # --- setup --------------------------------------------------------------------------------
 
-setup: $(tools)/.ready $(MPIS:%=$(venv)/%/.ready) $(venv)/docs/.ready $(venv)/debian/.ready $(venv)/slurm/.ready
+to_build := $(tools)/.ready $(MPIS:%=$(venv)/%/.ready)
+to_test := $(venv)/docs/.ready $(venv)/debian/.ready $(venv)/slurm/.ready
+
+setup: $(to_build) $(to_test)
 
 $(venv)/.system: .ci/system_packages
 	@.ci/system_packages $(PYTHON)
@@ -67,7 +72,7 @@ sources := $(shell find src python cmake include bench tests examples apps/heat3
 
 build: $(tools)/.built build/exchange_timer.so
 
-$(tools)/.built: $(sources) CMakeLists.txt pyproject.toml | setup
+$(tools)/.built: $(sources) CMakeLists.txt pyproject.toml | $(to_build)
 	$(say) "Building Fanlight in build/release (log: build/build.log)"
 	@mkdir -p build
 	@$(tools)/bin/pip install --no-build-isolation --no-deps --force-reinstall --progress-bar off --verbose \

@@ -14,6 +14,7 @@ def clean(monkeypatch, tmp_path_factory):
         if name.startswith("FANLIGHT") or name in ("MPI_LIB_NRN_PATH", "MPI4PY_LIBMPI", "LD_PRELOAD", "LD_LIBRARY_PATH"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("COLUMNS", "200")  # lines are not wrapped where a path is long
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     return monkeypatch
 
