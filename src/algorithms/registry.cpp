@@ -62,9 +62,9 @@ const std::vector<Row>& rows() {
 }
 
 std::vector<std::string_view> parameters_of(const Row& row) {
-    // The executor cuts whatever has data, and where all know its length may copy it once.
-    const bool has_data = family_of(row.operation) != Family::signal, known = has_data && !lengths_are_unknown(row.operation);
-    const unsigned taken = row.parameters | (has_data ? parameter::piece : parameter::none) | (known ? parameter::once : parameter::none);
+    // The executor cuts whatever has data, or copies it once.
+    const bool has_data = family_of(row.operation) != Family::signal;
+    const unsigned taken = row.parameters | (has_data ? parameter::piece | parameter::once : parameter::none);
     std::vector<std::string_view> result;
     for (unsigned i = 0; i < std::size(parameter::names); ++i)
         if ((taken >> i & 1u) != 0) result.push_back(parameter::names[i]);

@@ -28,6 +28,7 @@ void Executor::enter() {
     all_done_ = 0;
     long_staged_ = 0;
     has_later_areas_ = false;
+    latest_ = went_ahead_ = put_ahead_ = 0;
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
     caches_.assign(static_cast<std::size_t>(size_), {});
     memory_.enter();
@@ -57,12 +58,26 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
     return mapped_scratch_.data() + p * (mapped_scratch_.size() / static_cast<std::size_t>(size_)) + offset;
 }
 
+bool Executor::may_go_ahead(std::uint64_t sequence) {
+    if (went_ahead_ == sequence + 1) return true;
+    if (!has_later_areas_ || latest_ != sequence) return false;
+    for (int r = 0; r < size_; ++r)
+        if (r != rank_ && (known_done_[static_cast<std::size_t>(r)] = load(shared_slots_.member(r).done)) < sequence) return false;
+    went_ahead_ = sequence + 1;
+    return true;
+}
+
 std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequence, const BoundStep& s) {
     if (schedule.stages_at_reader && s.kind == BoundKind::put) return shared_slots_.staging(sequence, s.peer) + s.staging;
     // So many earn back what the memory takes.
     constexpr std::size_t many = 64;
     if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
-    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), has_later_areas_) + s.staging;
+    const std::uint64_t room = shared_slots_.staging_bytes() * numbers(schedule);
+    if (!schedule.reuses_cells) return shared_slots_.staging(sequence, rank_, schedule.staged, room, has_later_areas_) + s.staging;
+    // A long row of puts goes from area to area, and not round in the places that were just read.  Any area will do: the place in
+    // it is that of a cell, which was taken.
+    if (s.kind == BoundKind::put && may_go_ahead(sequence)) sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
+    return shared_slots_.staging(sequence, rank_, room, room, has_later_areas_) + s.staging;
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {

@@ -59,6 +59,8 @@ private:
     static void load_flags(const BoundStep* gather, const std::byte* slot);
     // Where this process reaches what the peer calls `there`; null: nowhere.
     std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
+    // Whether this operation may stage in the areas of those to come: it is the last one that began, and all before it are over.
+    bool may_go_ahead(std::uint64_t sequence);
     // Where this rank stages the step's message.
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
@@ -88,6 +90,9 @@ private:
     PeersCache readers_cache_;
     std::size_t long_staged_ = 0;  // so many messages
     bool has_later_areas_ = false;
+    std::uint64_t latest_ = 0;       // the operation that began last
+    std::uint64_t went_ahead_ = 0;   // and one: the operation that last did
+    std::uint64_t put_ahead_ = 0;    // so many puts
 };
 
 }  // namespace fanlight

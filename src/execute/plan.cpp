@@ -33,10 +33,11 @@ public:
         bound_.messages.clear();
         bound_.readers.clear();
         if (!exchange_) bound_.readers = schedule_.readers;
-        bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = false;
+        bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = bound_.reuses_cells = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.staged = staging_.total();
         bound_.stages_at_reader = options_.stage_at_reader;
+        bound_.readers_copy = options_.readers_copy;
         bound_.steps.reserve(schedule_.steps.size());
         if (exchange_) mark(BoundKind::begin, 0);
         for (std::size_t r = 0; r < schedule_.rounds(); ++r) {
@@ -222,6 +223,7 @@ private:
         b.place = place(s);
         b.staging = staging_.next_put(s.peer);
         b.acknowledged = j >= depth_;  // must wait for the cell
+        bound_.reuses_cells |= b.acknowledged;
         b.lendable = lendable(b);
         if (b.place != Place::direct && !b.lendable) return;
         long_puts_.push_back(b);

@@ -64,6 +64,8 @@ struct BoundSchedule {
     std::size_t staged = 0;  // bytes, of this rank
     bool uses_all_areas = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
+    bool reuses_cells = false;      // for more puts to one rank than there are cells
+    bool readers_copy = false;      // as in BindOptions
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
     bool results_are_read = false;  // direct or lendable messages come from the output or from scratch
@@ -84,6 +86,8 @@ struct BindOptions {
     // rank puts to many.
     bool stage_at_reader = false;
     std::size_t staged_from = 0;
+    // Puts that are copied once are read, all at the same time, not written one after the other.
+    bool readers_copy = false;
     // Puts that are staged go in pieces of so many bytes; 0: whole.
     std::size_t piece = 0;
     Reach reach{};

@@ -26,13 +26,14 @@ static_assert(most_offers == SharedSlots::offers_per_operation);
 
 void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = bytes; }
 
-BindOptions Planner::options_for(const Reach& reach) const {
+BindOptions Planner::options_for(const Reach& reach, std::size_t once) const {
     BindOptions options = options_;
     options.reach = reach;
     if (options.single_copy_from && config().single_copy_from == 0) {
         const std::size_t measured = reach.nodes ? reach.single_copy_from : copied_once_from_;
         // One copy makes the owner wait until all its readers have run, and the kernel reads no faster than this rank loads.
-        if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
+        if (once) options.single_copy_from = once;
+        else if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
         else if (measured) options.single_copy_from = measured;
     }
     if (!reach.nodes) return options;
@@ -124,8 +125,7 @@ void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& pla
     plan.placed = shared_slots_.base() ? placed_ : 0;
     plan.remote = remote(reach);
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
-    BindOptions options = options_for(reach);
-    if (problem.parameters.once && config().single_copy_from == 0 && options.single_copy_from) options.single_copy_from = problem.parameters.once;
+    const BindOptions options = options_for(reach, problem.parameters.once);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
@@ -138,6 +138,9 @@ Plan Planner::plan(const Algorithm& algorithm, const Problem& problem, const Rea
 namespace {
 
 std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
+
+// Shorter pieces cost more by their flags than the kernel does for a whole block.
+constexpr std::size_t worth_a_flag = 8 * 1024;
 
 }  // namespace
 
@@ -157,22 +160,23 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
 
 void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
-    BindOptions options = options_for(reach);
+    BindOptions options = options_for(reach, problem.parameters.once);
     options.lends_offers = family_of(p.operation) != Family::neighbors;
+    options.readers_copy = p.operation == Operation::scatterv;
     options.stage_at_reader = share.at_reader;
     if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(shared_slots_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
-    const bool in_pieces = algorithm.piecewise && (!options.single_copy || asked);
+    // For whole blocks, one for each edge: what is read is offered with all that lies between it.
+    const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
+    const std::size_t piece = longest_piece(share, shared_slots_);
+    const bool staged_is_faster = options.single_copy_from > room && piece >= worth_a_flag;
+    const bool in_pieces = algorithm.piecewise && (!options.single_copy || asked || staged_is_faster);
     if (in_pieces) {
-        options.single_copy = false;
-        const std::size_t piece = longest_piece(share, shared_slots_);
+        options.single_copy &= asked == 0;
         options.piece = asked ? std::min(asked, piece) : piece;
-        // What is read is offered with all that lies between it, one block for each edge.
-        const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
         p.parameters.piece = std::clamp<std::size_t>(room, 1, options.piece);
     } else {
-        // What is shorter finds room as it is.
-        options.single_copy_from = std::min(options.single_copy_from, lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1)));
+        options.single_copy_from = std::min(options.single_copy_from, room);
     }
     if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, in_pieces && share.uses_all_areas, options, plan);
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.uses_all_areas}, options, plan);
@@ -183,12 +187,12 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
 // a rank puts to its representative, or is put to by it, and to the root, or by it.
 Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (family_of(algorithm.operation) == Family::neighbors) return {most};
-    const bool exchange = algorithm.operation == Operation::alltoallv, at_reader = algorithm.operation == Operation::scatterv;
+    const bool exchange = algorithm.operation == Operation::alltoallv, scatters = algorithm.operation == Operation::scatterv;
     const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
-    return {{at_reader || exchange ? peers * ways : peers, peers}, exchange && near > 2, at_reader, ways};
+    return {{scatters || exchange ? peers * ways : peers, peers}, exchange && near > 2, scatters && near > 2, ways};
 }
 
 // Two operations, of which the second has its steps when the first is over.

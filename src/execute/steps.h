@@ -75,9 +75,12 @@ template <class Wait>
 bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
     sequence = number(schedule, taken);
     const std::uint64_t ahead = schedule.staged > 0 || schedule.uses_all_areas ? areas(schedule) : shared_slots_.slots();
-    if (sequence < ahead) return true;
-    const std::uint64_t needed = std::min(sequence + 1 - ahead, taken);
-    if (all_done_ >= needed) return true;
+    std::uint64_t needed = sequence < ahead ? 0 : std::min(sequence + 1 - ahead, taken);
+    if (schedule.staged > 0) needed = std::max(needed, went_ahead_);
+    if (all_done_ >= needed) {
+        latest_ = std::max(latest_, sequence);
+        return true;
+    }
     std::uint64_t least = taken;
     for (int r = 0; r < size_; ++r) {
         if (Wait::in_order && r == rank_) continue;
@@ -89,6 +92,7 @@ bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t taken, 
         least = std::min(least, known);
     }
     all_done_ = least;
+    latest_ = std::max(latest_, sequence);
     return true;
 }
 
@@ -108,8 +112,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
         switch (s.kind) {
             case BoundKind::post: {
                 Channel::Post& post = channel_of(s).post(s.message & (shared_slots_.posts() - 1));
-                // What is combined with the bytes that come is read by this rank.
-                post.address = s.order == Order::overwrite ? frame.address(s.to_buffer, s.to) : 0;
+                // Where nothing is posted this rank reads what comes.
+                post.address = s.order == Order::overwrite && !schedule.readers_copy ? frame.address(s.to_buffer, s.to) : 0;
                 if (s.lendable) memory_.lends(at(s.to_buffer, s.to), s.bytes, {&s.peer, 1});
                 post.bytes = s.bytes;
                 store(post.flag, flag_of(sequence, s.tag, Place::direct));
@@ -200,8 +204,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
-                    if (s.order != Order::overwrite)
-                        read_and_combine(s, frame, cell->where, to, nullptr, schedule);
+                    if (s.order != Order::overwrite) read_and_combine(s, frame, cell->where, to, nullptr, schedule);
+                    else if (schedule.readers_copy) copy_once(Way::read, frame, s.peer, to, cell->where, s.bytes);
                 } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule)) {
                     store(channel_of(s).taken, taken(s.message + 1));
                     break;

@@ -213,5 +213,31 @@ TEST(Needs, RanksThatShareCoresCopyOnceOnlyWhereARuleSaysSo) {
     EXPECT_FALSE(stages(64 << 10, 32 << 10, 1));
 }
 
+// How a root of scatterv puts a block of so many bytes to another rank, of a group as above: in how many pieces, and whether
+// the last of them is copied once.
+std::pair<int, bool> puts(std::size_t bytes, std::size_t once, int cores, std::size_t measured = 64 << 10) {
+    constexpr int size = 4;
+    testing::Aligned segment(Group::segment_bytes(size));
+    Group group(std::span(segment.base, segment.size), 0, size, true, Waiter::Hooks{}, size, cores);
+    group.copy_once_from(measured);
+    Problem p{.operation = Operation::scatterv, .size = size};
+    p.parameters.once = once;
+    for (std::size_t r = 0; r < size; ++r) p.blocks.push_back({r * bytes, r == 1 ? bytes : 0});
+    const Plan plan = group.plan(*find_algorithm(p.operation, "root-writes-all"), p);
+    std::pair<int, bool> found{0, false};
+    for (const BoundStep& s : plan.parts.front().schedule.steps)
+        if (s.kind == BoundKind::put && s.peer == 1) found = {found.first + 1, s.place == Place::direct};
+    return found;
+}
+
+TEST(Needs, BlocksOfUnknownLengthsGoInPiecesUpToWhereCopyingOncePays) {
+    EXPECT_EQ(puts(100 << 10, 0, 4), std::pair(1, true));
+    EXPECT_EQ(puts(32 << 10, 0, 4), std::pair(1, false));
+    EXPECT_EQ(puts(200 << 10, 0, 4, 256 << 10), std::pair(7, false));
+    EXPECT_EQ(puts(256 << 10, 0, 4, 256 << 10), std::pair(1, true));
+    EXPECT_EQ(puts(256 << 10, 0, 1), std::pair(8, false)) << "ranks share cores";
+    EXPECT_EQ(puts(40 << 10, 32 << 10, 1), std::pair(1, true));
+}
+
 }  // namespace
 }  // namespace fanlight

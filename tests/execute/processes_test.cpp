@@ -141,5 +141,21 @@ TEST(Processes, SingleCopyCatalogue) {
     for (int size : {2, 3, 8}) EXPECT_EQ(on_processes(size, true, all_of), 0) << size << " ranks";
 }
 
+// Blocks of both kinds in one operation: some in pieces, and longer ones copied once.
+TEST(Processes, PiecesAndSingleCopy) {
+    if (!may_read_children()) GTEST_SKIP() << "process_vm_readv is not allowed here";
+    const auto those_of_unknown_lengths = [](Group& g) {
+        constexpr std::size_t once_from = 200000;
+        g.copy_once_from(once_from);
+        for (const Algorithm& a : algorithms()) {
+            if (!lengths_are_unknown(a.operation)) continue;
+            for (const Problem& p : problems(a, g.size(), {9000, once_from / 8, once_from / 8 + 1}))
+                if (std::string w = run_and_check(g, a, p, 3); !w.empty()) return w;
+        }
+        return std::string();
+    };
+    for (int size : {2, 3, 5}) EXPECT_EQ(on_processes(size, true, those_of_unknown_lengths), 0) << size << " ranks";
+}
+
 }  // namespace
 }  // namespace fanlight::testing
