@@ -47,10 +47,14 @@ void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t byte
     std::memcpy(to + i, from + i, bytes - i);
 }
 
+}  // namespace
+
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
     store_past_the_cache(to, from, bytes);
     _mm_sfence();
 }
+
+namespace {
 
 // Shorter copies are over before anything is gained.
 constexpr std::size_t least_bytes = 8 * 1024, beginning = 4 * 1024;
@@ -137,6 +141,8 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 }
 
 #else
+
+void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 

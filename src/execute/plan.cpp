@@ -33,7 +33,7 @@ public:
         bound_.messages.clear();
         bound_.readers.clear();
         if (!exchange_) bound_.readers = schedule_.readers;
-        bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = bound_.reuses_cells = false;
+        bound_.has_direct_offers = bound_.may_lend_scratch = bound_.results_are_read = bound_.reuses_cells = bound_.has_long_results = false;
         bound_.scratch_bytes = schedule_.scratch_bytes;
         bound_.staged = staging_.total();
         bound_.stages_at_reader = options_.stage_at_reader;

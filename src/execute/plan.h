@@ -65,6 +65,7 @@ struct BoundSchedule {
     bool uses_all_areas = false;    // some rank stages more than one area holds: the operation has them all
     bool stages_at_reader = false;
     bool reuses_cells = false;      // for more puts to one rank than there are cells
+    bool has_long_results = false;  // what it gets goes past the caches
     bool readers_copy = false;      // as in BindOptions
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable

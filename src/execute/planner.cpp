@@ -7,6 +7,7 @@
 #include "algorithms/lengths.h"
 #include "config/config.h"
 #include "execute/called.h"
+#include "execute/copy.h"
 #include "execute/copy_speed.h"
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
@@ -32,9 +33,9 @@ BindOptions Planner::options_for(const Reach& reach, std::size_t once) const {
     if (options.single_copy_from && config().single_copy_from == 0) {
         const std::size_t measured = reach.nodes ? reach.single_copy_from : copied_once_from_;
         // One copy makes the owner wait until all its readers have run, and the kernel reads no faster than this rank loads.
-        if (once) options.single_copy_from = once;
-        else if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
+        if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
         else if (measured) options.single_copy_from = measured;
+        if (once) options.single_copy_from = std::min(options.single_copy_from, once);
     }
     if (!reach.nodes) return options;
     options.single_copy = reach.single_copy;
@@ -90,6 +91,19 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
     plan.rebinds_counts_to = 0;
     plan.rebound = false;
     if (whole && !reach.nodes && !lengths_first(algorithm)) keep_moves(algorithm, problem, options, plan);
+    find_long_results(problem, plan);
+}
+
+// In so many bytes the caches would hold nothing else.  A vector that all get is no longer than its sender's: with half the
+// memory usual stores are as fast.  Measured for 2 and 4 ranks.
+void Planner::find_long_results(const Problem& problem, Plan& plan) {
+    const std::size_t many = 4 * own_cache();
+    if (family_of(problem.operation) == Family::vector || total_bytes(problem) < many) return;
+    std::size_t received = 0;
+    for (const Plan::Part& part : plan.parts)
+        for (const BoundStep& s : part.schedule.steps)
+            if ((s.kind == BoundKind::arrive || s.kind == BoundKind::get) && s.order == Order::overwrite) received += s.bytes * part.repeat;
+    for (Plan::Part& part : plan.parts) part.schedule.has_long_results = received >= many;
 }
 
 // How each block is moved.  Of a problem in which one is empty, or too long, these are not its own steps.

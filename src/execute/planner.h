@@ -35,8 +35,8 @@ public:
     // the problem.
     // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
     // If lengths are unknown (lengths_are_unknown) the plan is one operation whatever the others' lengths are, so there is
-    // nothing to agree on: long blocks are copied once, or else put in pieces (Algorithm::piecewise).  Which of both, and
-    // how long the pieces are, follows from the largest number of blocks that a rank has for others, or gets from them.
+    // nothing to agree on: long blocks are put in pieces (Algorithm::piecewise), or copied once from the length on from which
+    // that pays.  The length of a piece follows from the largest number of blocks that a rank has for others, or gets from them.
     Plan plan(const Algorithm&, const Problem&, const Reach& = {}, MostNeighbors = {}) const;
     // The same, in the memory of a plan that is no longer needed.
     void plan(const Algorithm&, const Problem&, Plan&, const Reach& = {}, MostNeighbors = {}) const;
@@ -87,6 +87,7 @@ private:
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
+    static void find_long_results(const Problem&, Plan&);
     void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
     static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.

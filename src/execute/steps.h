@@ -21,6 +21,11 @@ struct CombinerCall {
     }
 };
 
+inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (schedule.has_long_results) [[unlikely]] copy_past_the_cache(to, from, bytes);
+    else std::memcpy(to, from, bytes);
+}
+
 // Looks once.
 template <bool ends_in_order>
 struct OnePoll {
@@ -211,7 +216,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     break;
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
-                    if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                    if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
                     else if (s.order == Order::before) apply(from, to, to, s.bytes);
                     else apply(to, from, to, s.bytes);
                 }
@@ -237,7 +242,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const std::byte* from = segment + cell->where + s.from;
                 if (s.fused == Order::before) apply(operand, from, to, s.bytes);
                 else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
-                else if (s.order == Order::overwrite) std::memcpy(to, from, s.bytes);
+                else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
                 else if (s.order == Order::before) apply(from, to, to, s.bytes);
                 else apply(to, from, to, s.bytes);
                 break;
