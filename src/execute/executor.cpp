@@ -72,12 +72,11 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     // So many earn back what the memory takes.
     constexpr std::size_t many = 64;
     if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
-    const std::uint64_t room = shared_slots_.staging_bytes() * numbers(schedule);
-    if (!schedule.reuses_cells) return shared_slots_.staging(sequence, rank_, schedule.staged, room, has_later_areas_) + s.staging;
-    // A long row of puts goes from area to area, and not round in the places that were just read.  Any area will do: the place in
-    // it is that of a cell, which was taken.
-    if (s.kind == BoundKind::put && may_go_ahead(sequence)) sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
-    return shared_slots_.staging(sequence, rank_, room, room, has_later_areas_) + s.staging;
+    // A long row of puts goes from area to area, and not round in the places that were just read.  Any area will do: what had
+    // this cell before was taken.
+    if (schedule.reuses_cells && s.kind == BoundKind::put && may_go_ahead(sequence))
+        sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
+    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), has_later_areas_) + s.staging;
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "algorithms/registry.h"
+#include "execute/copy.h"
 #include "execute/group.h"
 #include "execute/plan.h"
 #include "on_threads.h"
@@ -237,6 +238,26 @@ TEST(Needs, BlocksOfUnknownLengthsGoInPiecesUpToWhereCopyingOncePays) {
     EXPECT_EQ(puts(256 << 10, 0, 4, 256 << 10), std::pair(1, true));
     EXPECT_EQ(puts(256 << 10, 0, 1), std::pair(8, false)) << "ranks share cores";
     EXPECT_EQ(puts(40 << 10, 32 << 10, 1), std::pair(1, true));
+}
+
+// Whether what this rank gets goes past the caches.
+bool has_long_results(Operation operation, const char* algorithm, int rank, std::size_t bytes) {
+    constexpr int size = 2;
+    testing::Aligned segment(Group::segment_bytes(size));
+    const Group group(std::span(segment.base, segment.size), rank, size, false, Waiter::Hooks{});
+    const Algorithm& a = *find_algorithm(operation, algorithm);
+    Problem p = problem(a, size, bytes, 0);
+    p.rank = rank;
+    return group.plan(a, p).parts.front().schedule.has_long_results;
+}
+
+TEST(Needs, LongResultsGoPastTheCaches) {
+    const std::size_t many = 4 * own_cache();
+    EXPECT_TRUE(has_long_results(Operation::alltoall, "all-write-all", 0, many));
+    EXPECT_FALSE(has_long_results(Operation::alltoall, "all-write-all", 0, many - 8)) << "a copy of its own block is none";
+    EXPECT_TRUE(has_long_results(Operation::gather, "root-reads-all", 0, many));
+    EXPECT_FALSE(has_long_results(Operation::gather, "root-reads-all", 1, many)) << "who sends";
+    EXPECT_FALSE(has_long_results(Operation::bcast, "one-to-all", 1, 2 * many)) << "it keeps half the cache";
 }
 
 }  // namespace

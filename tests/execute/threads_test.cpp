@@ -271,6 +271,28 @@ TEST(Lent, IsTheOwnersOwnAgainBehindTheCall) {
         }), "") << to_string(operation) << " " << algorithm;
 }
 
+// And not round in the few places of one area, where its reader's cache would still have each line.
+TEST(LaterAreas, AreAllTakenByALongRowOfPuts) {
+    constexpr int size = 2;
+    const Aligned segment(Group::segment_bytes(size));
+    const Algorithm& a = *find_algorithm(Operation::gatherv, "all-write-root");
+    Problem p{.operation = a.operation, .size = size};
+    p.blocks = {{0, 8}, {8, 1 << 20}};
+    const auto gather = [&](int rank) {
+        Group group(std::span(segment.base, segment.size), rank, size, false, Waiter::Hooks{});
+        EXPECT_EQ(run_and_check(group, a, p, 4), "");
+    };
+    std::thread other(gather, 1);
+    gather(0);
+    other.join();
+    const SharedSlots slots(segment.base, size);
+    const auto staging = slots.later_staging(1);
+    std::size_t taken = 0;
+    for (std::size_t at = 0; at < staging.size(); at += slots.staging_bytes())
+        taken += std::ranges::any_of(staging.subspan(at, slots.staging_bytes()), [](std::byte b) { return b != std::byte{0}; });
+    EXPECT_GE(taken, slots.later_areas() - 2) << "two calls took so many";
+}
+
 // More puts to one rank in a round than there are cells for, both ways: more than 16 ranks have two.
 TEST(Credits, ManyEdgesBetweenTwoRanks) {
     Problem whole;
