@@ -61,8 +61,10 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
 bool Executor::may_go_ahead(std::uint64_t sequence) {
     if (went_ahead_ == sequence + 1) return true;
     if (!has_later_areas_ || latest_ != sequence) return false;
-    for (int r = 0; r < size_; ++r)
-        if (r != rank_ && (known_done_[static_cast<std::size_t>(r)] = load(shared_slots_.member(r).done)) < sequence) return false;
+    for (int r = 0; r < size_; ++r) {
+        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
+        if (r != rank_ && known < sequence && (known = load(shared_slots_.member(r).done)) < sequence) return false;
+    }
     went_ahead_ = sequence + 1;
     return true;
 }
