@@ -19,7 +19,7 @@ PICTURE = ROOT / "docs/images/speedups.svg"
 README = ROOT / "README.md"
 MPIS = {"mpich": "MPICH 5.0.2", "openmpi": "Open MPI 5.0.11", "impi": "Intel MPI 2021.18"}
 COLORS = {"mpich": "#2f6db3", "openmpi": "#d9822b", "impi": "#5a9a51"}
-TWO, MORE = "2026-11-25-epyc-2-cores-2-ranks", "2026-11-25-epyc-2-cores-4-and-8-ranks"
+TWO, MORE = "2026-11-26-epyc-2-cores-2-ranks", "2026-11-26-epyc-2-cores-4-and-8-ranks"
 KIB, MIB = 1 << 10, 1 << 20
 
 # What it is called, the file, the operation, the bytes, the ranks.
