@@ -87,9 +87,10 @@ void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here,
     if (const int error = memory_.copy(way, peer, here, there, bytes)) lost(peer, frame.name, error);
 }
 
-// As it lies; or piece by piece, each combined while it is still in this core's own cache.
-void Executor::read_and_combine(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
+// Mapped, as it lies; or piece by piece, each combined while it is still in this core's own cache.
+void Executor::read_at_owner(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
                              const std::byte* operand, const BoundSchedule& schedule) {
+    if (s.order == Order::overwrite && s.fused == Order::overwrite) return copy_once(Way::read, frame, s.peer, to, there, s.bytes);
     const bool fused = s.fused != Order::overwrite, mine_first = fused ? s.fused == Order::before : s.order == Order::after;
     const std::byte* const mine = fused ? operand : to;
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
@@ -122,8 +123,7 @@ bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int>
 bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, const BoundSchedule& schedule) {
     if (!is_lent(flag)) return memory_.look_for(s.peer), false;
     const std::uint64_t from = memory_.address(s.peer, distance_of(where));
-    if (s.order == Order::overwrite) copy_once(Way::read, frame, s.peer, to, from, s.bytes);
-    else read_and_combine(s, frame, from, to, nullptr, schedule);
+    read_at_owner(s, frame, from, to, nullptr, schedule);
     return true;
 }
 

@@ -65,7 +65,7 @@ private:
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
-    void read_and_combine(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
+    void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
                           const std::byte* operand, const BoundSchedule&);
     // For long messages only, and not inlined, so that short ones stay fast.  lend(): false: stage it.
     [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);

@@ -209,8 +209,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
-                    if (s.order != Order::overwrite) read_and_combine(s, frame, cell->where, to, nullptr, schedule);
-                    else if (schedule.readers_copy) copy_once(Way::read, frame, s.peer, to, cell->where, s.bytes);
+                    if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule);
                 } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule)) {
                     store(channel_of(s).taken, taken(s.message + 1));
                     break;
@@ -232,10 +231,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
                 if (is_read_at_owner(flag)) {
-                    const std::uint64_t from = cell->where + s.from;
-                    if (s.order == Order::overwrite && s.fused == Order::overwrite)
-                        copy_once(Way::read, frame, s.peer, to, from, s.bytes);
-                    else read_and_combine(s, frame, from, to, operand, schedule);
+                    read_at_owner(s, frame, cell->where + s.from, to, operand, schedule);
                     break;
                 }
                 if (s.lendable) [[unlikely]] memory_.look_for(s.peer);

@@ -109,10 +109,10 @@ TEST(Concurrent, ManyLongOnesAtOnce) {
     }
 }
 
-// The root has the later areas, its reader the first ones: it must not be as far ahead as with its own.
+// The root has the later areas, its readers the first ones: it must not be as far ahead as with its own.
 TEST(Concurrent, PutsStagedAtTheirReaderHaveItsFirstAreas) {
     const Algorithm &allgather = *find_algorithm(Operation::allgather, "all-read-all"), &scatterv = *find_algorithm(Operation::scatterv, "root-writes-all");
-    EXPECT_EQ(on_threads(2, false, [&](Group& g) {
+    EXPECT_EQ(on_threads(3, false, [&](Group& g) {
         const auto all_at_once = [&](const Algorithm& a, Problem p, int times) {
             std::deque<Operands> all;
             p.rank = g.rank();
@@ -128,10 +128,10 @@ TEST(Concurrent, PutsStagedAtTheirReaderHaveItsFirstAreas) {
                 if (std::string wrong = check(u); !wrong.empty()) return wrong;
             return std::string();
         };
-        const Problem long_one = problems(allgather, 2, {8192}).front();
+        const Problem long_one = problems(allgather, 3, {8192}).front();
         if (std::string wrong = all_at_once(allgather, long_one, 100); !wrong.empty()) return wrong;
         if (g.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        return all_at_once(scatterv, problems(scatterv, 2, {1000}).at(1), 16);  // from rank 1, which puts to rank 0 alone
+        return all_at_once(scatterv, problems(scatterv, 3, {1000}).at(1), 16);  // from rank 1
     }), "");
 }
 
