@@ -169,17 +169,19 @@ def run(mpi, ranks, command, fanlight=None, *, preload=True, preloads=(None,), s
         ours = {"FANLIGHT_START_AFTER": "0", "FANLIGHT_REPORT": str(report), "FANLIGHT_TUNED": "off"}
         ours |= {f"FANLIGHT_{k}": str(v) for k, v in (fanlight or {}).items()}
         libraries = [str(mpi.preload if p is None else p) for p in preloads if preload or p is not None]
-        rank_env = ["env", *(f"{k}={v}" for k, v in ours.items() if preload)]
+        rank_env = ["env", "--default-signal=PIPE", *(f"{k}={v}" for k, v in ours.items() if preload)]
         if libraries:
             rank_env.append("LD_PRELOAD=" + ":".join(libraries))
         line = [str(word) for word in (*before, *mpi.launcher(ranks, options), *wrapper, *rank_env, *command)]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("FANLIGHT_") and k != "LD_PRELOAD"}
         environment |= mpi.environment | {k: str(v) for k, v in (settings or {}).items()}
         start = time.monotonic()
-        # Own temporary files of the launchers go with the folder.
+        # Own temporary files of the launchers go with the folder.  SIGPIPE stays ignored, as it is in
+        # Python: Intel MPI's mpiexec may write to a proxy that has ended, and what it had not yet passed on
+        # would be lost with it.
         process = subprocess.Popen(line, env=environment | {"TMPDIR": folder}, stdin=subprocess.DEVNULL, text=True,
                                    errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   start_new_session=True)
+                                   start_new_session=True, restore_signals=False)
         hung = False
         try:
             out, err = process.communicate(timeout=PATIENCE * timeout)
