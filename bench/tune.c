@@ -327,7 +327,8 @@ static int left(const Tune *t)
     return n;
 }
 
-// The slower half, but never the MPI library's own; far slower ones at once.
+// The slower half, but never the MPI library's own, nor what the others are compared with, the plan's first; far slower ones
+// at once.
 static void halve(Tune *t)
 {
     int keep = (left(t) + 1) / 2;
@@ -337,6 +338,8 @@ static void halve(Tune *t)
         medians[i] = t->candidates[i].out ? INFINITY : median_of(&t->candidates[i]);
         best = medians[i] < best ? medians[i] : best;
     }
+    if (!t->candidates[1].out)
+        medians[1] = 0;
     for (int i = 1; i < t->candidate_count; ++i) {
         int faster = 0;
         for (int j = 1; j < t->candidate_count; ++j)
@@ -440,7 +443,8 @@ static bool set_cell(Tune *t, const char *name, size_t size)
 
 // ---- the plan -------------------------------------------------------------------------------
 
-// Read by rank 0 for all: "cell OPERATION SIZE", and below it a line for each algorithm.
+// Read by rank 0 for all: "cell OPERATION SIZE", and below it a line for each algorithm; the first of them is measured to the
+// end.
 static char *read_plan(const Tune *t, const char *file)
 {
     long length = -1;

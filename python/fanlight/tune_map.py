@@ -33,9 +33,19 @@ def places(core, measured: Measured) -> dict[int, dict[str, dict[int, Place]]]:
         for size in r.sizes:
             choice, of = r.choice, stats.ratios(measured.cells[r.ranks, r.operation, size])
             if choice == stats.UNDECIDED:
-                choice = tune_rules.built_in_choice(core, measured, r.ranks, r.operation, size)
+                choice = tune_rules.by_rule(core, measured, r.ranks, r.operation, size)
             row[size] = Place(choice if choice in of else stats.NATIVE, 1 / of[choice].ratio if choice in of else 1.0)
     return out
+
+
+def agreement(core, before: Measured, now: Measured) -> tuple[int, int]:
+    """In how many cells both have the same choice, and how many both have; of one kind of machine."""
+    if before.fingerprint != now.fingerprint:
+        return 0, 0
+    here, there = ({(n, o, size): place.choice for n, rows in places(core, m).items() for o, row in rows.items() for size, place in row.items()}
+                   for m in (before, now))
+    common = here.keys() & there.keys()
+    return sum(here[key] == there[key] for key in common), len(common)
 
 
 def _columns(rows: dict[str, dict[int, Place]]) -> list[int]:

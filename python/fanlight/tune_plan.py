@@ -17,6 +17,7 @@ OF_ANY_SIZE = ("gatherv", "scatterv", "alltoallv", "neighbor_allgather", "neighb
 NON_BLOCKING = tuple(f"i{name}" for name in (*OPERATIONS, *OF_ANY_SIZE) if not name.startswith("neighbor"))
 ALL = (*OPERATIONS, *OF_ANY_SIZE, *NON_BLOCKING)
 SIZES = "8,64,512,4K,16K,64K,256K,1M,4M"
+FINALISTS = 4      # with the built-in rules' choice no more than bench/tune.c measures to the end
 MEMORY = 64 << 20  # of a rank's buffers
 # How many blocks of the size a rank has in its buffers, where it is more than two: "all" are as many as ranks.
 _ALL_BLOCKS = {"allgather": 1, "allgatherv": 1, "gather": 1, "gatherv": 1, "scatter": 1, "scatterv": 1, "alltoall": 2, "alltoallv": 2,
@@ -82,35 +83,46 @@ def _variants(a, size: int, ranks: int) -> list[str]:
 def _schedules(core, operation: str, text: str, size: int, ranks: int) -> str | None:
     """What all ranks do, as text: two algorithms that do the same are one.  None: it does not serve so many."""
     a, parameters = core.parse_choice(operation, text)
+    own = [parameters.get(p, 0) for p in ("piece", "minimum", "once")]
     try:
         problem = core.Problem(operation, ranks, bytes=size, element=8 if size % 8 == 0 else 1, **parameters)
         all_of = core.schedules(a.name, problem)
     except ValueError:
         return None
-    piece = parameters.get("piece", 0)
-    return repr((a.pipelined, piece, [(s.scratch_bytes, s.rounds) for s in all_of]))
+    return repr((a.pipelined, own, [(s.scratch_bytes, s.rounds) for s in all_of]))
 
 
-def candidates(core, operation: str, size: int, ranks: int, levels: bool) -> list[str]:
+def built_in(core, operation: str, size: int, ranks: int, mpi: str, run: dict) -> str:
+    """What the built-in rules say, with what a run has said of itself."""
+    length = size if has_sizes(operation) else 0
+    chosen = core.choose(rule_name(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
+                         single_copy=run["single_copy"] is not False, mpi=mpi, blocking=is_blocking(operation))
+    given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum", "once") and v]
+    return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
+
+
+def candidates(core, operation: str, size: int, ranks: int, levels: bool, by_rule: str = "") -> list[str]:
+    """What the built-in rules say is the first of those that do the same, and of all: it is measured to the end."""
     name, found, seen = rule_name(operation), [], set()
+    texts = [by_rule] if by_rule not in ("", "native") else []
     for a in core.algorithms(name):
-        if (a.power_of_two and ranks & (ranks - 1)) or (a.even and ranks % 2) or (a.levels and not levels):
-            continue
-        for text in _variants(a, size, ranks):
-            # Large machines: the text of all schedules is long, and few of them are the same.
-            does = text if ranks > 32 else _schedules(core, name, text, size, ranks)
-            if does is not None and does not in seen:
-                seen.add(does)
-                found.append(text)
+        if not ((a.power_of_two and ranks & (ranks - 1)) or (a.even and ranks % 2) or (a.levels and not levels)):
+            texts += _variants(a, size, ranks)
+    for text in texts:
+        # Large machines: the text of all schedules is long, and few of them are the same.
+        does = text if ranks > 32 else _schedules(core, name, text, size, ranks)
+        if does is not None and does not in seen:
+            seen.add(does)
+            found.append(text)
     return found[:60]
 
 
-def cells(core, operations: list[str], sizes: list[int], ranks: int, levels: bool) -> list[Cell]:
+def cells(core, operations: list[str], sizes: list[int], ranks: int, levels: bool, by_rule=lambda operation, size: "") -> list[Cell]:
     made = []
     for operation in operations:
         for size in [8] if collective(operation) == "barrier" else sizes if is_blocking(operation) else sizes[::2]:
             if fits(operation, size, ranks):
-                made.append(Cell(operation, size, candidates(core, operation, size, ranks, levels)))
+                made.append(Cell(operation, size, candidates(core, operation, size, ranks, levels, by_rule(operation, size))))
     return made
 
 

@@ -106,16 +106,8 @@ class Range:
     sizes: tuple[int, ...]
 
 
-def built_in(core, operation: str, size: int, ranks: int, run: dict, mpi: str) -> str:
-    length = size if tune_plan.has_sizes(operation) else 0
-    chosen = core.choose(tune_plan.rule_name(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
-                         single_copy=run["single_copy"] is not False, mpi=mpi, blocking=tune_plan.is_blocking(operation))
-    given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum", "once") and v]
-    return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
-
-
-def built_in_choice(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
-    return built_in(core, operation, size, ranks, measured.runs[ranks], measured.fingerprint["mpi"].split()[0])
+def by_rule(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
+    return tune_plan.built_in(core, operation, size, ranks, measured.fingerprint["mpi"].split()[0], measured.runs[ranks])
 
 
 def decide(core, measured: Measured) -> list[Range]:
@@ -123,12 +115,12 @@ def decide(core, measured: Measured) -> list[Range]:
     for ranks in sorted(measured.runs):
         for operation in measured.operations(ranks):
             sizes = measured.sizes(ranks, operation)
-            cells = [stats.ratios(measured.cells[ranks, operation, size]) for size in sizes]
+            cells = [measured.cells[ranks, operation, size] for size in sizes]
             if not tune_plan.has_sizes(operation):
-                rule = built_in_choice(core, measured, ranks, operation, sizes[0])
+                rule = by_rule(core, measured, ranks, operation, sizes[0])
                 out.append(Range(ranks, operation, sizes[0], sizes[-1], stats.choose_for_any_size(cells, rule), tuple(sizes)))
                 continue
-            rules = [built_in_choice(core, measured, ranks, operation, size) for size in sizes]
+            rules = [by_rule(core, measured, ranks, operation, size) for size in sizes]
             out += [Range(ranks, operation, first, last, choice, tuple(of))
                     for first, last, choice, of in stats.ranges(sizes, stats.choose(cells, rules))]
     return out

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 WINS_BELOW = 0.95    # the upper bound of the ratio to the MPI library's own
-AS_GOOD_AS = 1.03    # of two algorithms that are so close the rules' own is kept
+AS_GOOD_AS = 1.03    # another algorithm than the built-in rules' must surely be so much faster
 CHANGE_COSTS = 1.06  # so much faster the next size's algorithm must be for a range of its own
 NATIVE = "native"
 UNDECIDED = ""         # what the built-in rules say
@@ -54,13 +55,13 @@ def ratio(launches: list[tuple[list[float], list[float]]]) -> Ratio:
                  statistics.median(x for _, native in launches for x in native))
 
 
-def ratios(launches: list[dict[str, list[float]]]) -> dict[str, Ratio]:
-    """Of all algorithms that were there to the end in every launch."""
-    launches = [one for one in launches if one.get(NATIVE)]
+def ratios(launches: list[dict[str, list[float]]], to: str = NATIVE) -> dict[str, Ratio]:
+    """Of all algorithms that were there to the end in every launch, to the MPI library's own or to another of them."""
+    launches = [one for one in launches if one.get(to)]
     if not launches:
         return {}
-    names = [n for n in launches[-1] if n != NATIVE and all(one.get(n) for one in launches)]
-    return {n: ratio([(one[n], one[NATIVE]) for one in launches]) for n in names}
+    names = [n for n in launches[-1] if n not in (NATIVE, to) and all(one.get(n) for one in launches)]
+    return {n: ratio([(one[n], one[to]) for one in launches]) for n in names}
 
 
 def _by_launch(launches: list[dict[str, list[float]]]) -> list[list[float]]:
@@ -89,6 +90,18 @@ def winners(cell: dict[str, Ratio]) -> dict[str, Ratio]:
     return {name: r for name, r in cell.items() if r.high < WINS_BELOW}
 
 
+def surely_slower(launches: list[dict[str, list[float]]], names: Iterable[str], by_rule: str) -> dict[str, float]:
+    """By how much each of these algorithms is slower than the fastest, as far as it is certain: the logarithm of the lower end
+    of the interval.  What the built-in rules say is preferred to what is as good, and so, by a hair, is a short name: which of
+    two equals is chosen must not depend on chance."""
+    names = sorted(names, key=lambda name: (len(name), name))
+    cell = ratios(launches)
+    fastest = min(names, key=lambda name: cell[name].ratio)
+    to_fastest = ratios(launches, fastest)
+    return {name: (max(0.0, math.log(to_fastest[name].low)) if name != fastest else 0.0) + 1e-6 * place
+            - (math.log(AS_GOOD_AS) if name == by_rule else 0.0) for place, name in enumerate(names)}
+
+
 def cheapest(costs: list[dict[str, float]]) -> list[str]:
     """For sizes that follow each other the names that together cost the least, by the logarithms of their times, where a
     change costs."""
@@ -102,31 +115,32 @@ def cheapest(costs: list[dict[str, float]]) -> list[str]:
     return min(ways.values(), key=lambda one: one[0])[1]
 
 
-def choose(cells: list[dict[str, Ratio]], rules: list[str]) -> list[str]:
+def choose(cells: list[list[dict[str, list[float]]]], rules: list[str]) -> list[str]:
     """For sizes that follow each other: an algorithm that wins in its cell, or the MPI library's own where none does.
-    Together the fastest, where a change of algorithm costs and what the built-in rules say is preferred to what is as good."""
+    None that is surely slower than another, where a change of algorithm costs and what the built-in rules say is preferred."""
     if not cells:
         return []
     costs = []
-    for cell, by_rule in zip(cells, rules):
-        allowed = winners(cell)
-        costs.append({name: math.log(r.ratio) - (math.log(AS_GOOD_AS) if name == by_rule else 0.0) for name, r in allowed.items()}
-                     or {NATIVE: 0.0})
+    for launches, by_rule in zip(cells, rules):
+        allowed = winners(ratios(launches))
+        costs.append(surely_slower(launches, allowed, by_rule) if allowed else {NATIVE: 0.0})
     return cheapest(costs)
 
 
-def choose_for_any_size(cells: list[dict[str, Ratio]], by_rule: str) -> str:
+def choose_for_any_size(cells: list[list[dict[str, list[float]]]], by_rule: str) -> str:
     """One for all sizes: faster than the MPI library's own taken together, and slower nowhere; the MPI library's own
     where none wins anywhere.  What is faster for some sizes and slower for others nobody can decide once for all."""
-    def together(name: str) -> float:
-        return statistics.fmean(math.log(cell[name].ratio) for cell in cells) - (math.log(AS_GOOD_AS) if name == by_rule else 0.0)
+    compared = [ratios(launches) for launches in cells]
 
     def wins(name: str) -> bool:
-        return (all(name in cell and cell[name].high < 1 / WINS_BELOW for cell in cells)
-                and statistics.fmean(math.log(cell[name].high) for cell in cells) < math.log(WINS_BELOW))
+        return (all(name in cell and cell[name].high < 1 / WINS_BELOW for cell in compared)
+                and statistics.fmean(math.log(cell[name].high) for cell in compared) < math.log(WINS_BELOW))
 
-    names = [name for name in (cells[0] if cells else ()) if wins(name)]
-    return min(names, key=together, default=UNDECIDED if any(winners(cell) for cell in cells) else NATIVE)
+    names = [name for name in (compared[0] if compared else ()) if wins(name)]
+    if not names:
+        return UNDECIDED if any(winners(cell) for cell in compared) else NATIVE
+    costs = [surely_slower(launches, names, by_rule) for launches in cells]
+    return min(names, key=lambda name: sum(cost[name] for cost in costs))
 
 
 def ranges(sizes: list[int], choices: list[str]) -> list[tuple[int, int, str, list[int]]]:

@@ -10,8 +10,9 @@ import pytest
 import running
 from running import LIBRARIES, MPICH, OPENMPI, repeated, run
 
-tune = pytest.importorskip("fanlight.tune")
+pytest.importorskip("fanlight.tune")
 typer_testing = pytest.importorskip("typer.testing")
+from fanlight import tune_noise, tune_plan, tune_rules, tune_run  # noqa: E402
 
 
 @pytest.fixture
@@ -20,10 +21,10 @@ def measure(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("FANLIGHT_LIB_DIR", str(LIBRARIES))
-    monkeypatch.setattr(tune, "BUSY", 2)
-    monkeypatch.setattr(tune, "CROWDED", 1e9)
-    monkeypatch.setattr(tune, "MOST_SPREAD", 1e9)
-    monkeypatch.setattr(tune, "MOST_DRIFT", 1e9)
+    monkeypatch.setattr(tune_noise, "BUSY", 2)
+    monkeypatch.setattr(tune_noise, "CROWDED", 1e9)
+    monkeypatch.setattr(tune_noise, "MOST_SPREAD", 1e9)
+    monkeypatch.setattr(tune_noise, "MOST_DRIFT", 1e9)
 
     def start(mpi, *options, code=0):
         from fanlight.cli import app
@@ -58,14 +59,14 @@ def test_a_short_run(mpi, measure, tmp_path, fanlight_only):
     """Every operation: all three launches, the MPI library's own in each cell, and a rule for each; then programs use it."""
     folder = measure(mpi, "-n", 2, "--sizes", "64", *SHORT)
     cells = rows(folder)
-    assert {o for _, o, _ in cells} == set(tune.tune_plan.ALL)
+    assert {o for _, o, _ in cells} == set(tune_plan.ALL)
     for key, row in cells.items():
-        assert len(row["launches"]) == tune.LAUNCHES and all(min(one["native"]) > 0 for one in row["launches"]), key
+        assert len(row["launches"]) == tune_run.LAUNCHES and all(min(one["native"]) > 0 for one in row["launches"]), key
         assert len(row["launches"][-1]) > 1, key
         assert not any(why.startswith("wrong") for why in row["excluded"].values()), row["excluded"]
     file, rules = rules_of(folder)
     assert {(words[0], "blocking=no" not in words) for words in rules} == \
-        {(tune.tune_plan.rule_name(o), tune.tune_plan.is_blocking(o)) for _, o, _ in cells}
+        {(tune_plan.rule_name(o), tune_plan.is_blocking(o)) for _, o, _ in cells}
     assert not (tmp_path / "cache/fanlight/tune.jsonl").exists()
 
     # A program finds it, by the fingerprint that it computes itself.
@@ -132,7 +133,7 @@ def test_check(measure, monkeypatch, fanlight_only):
         one["native"] = [1000 * t for t in one["native"]]
     file.write_text(json.dumps(said))
     core = pytest.importorskip("fanlight._core")
-    choice, = (r.choice for r in tune.tune_rules.decide(core, tune.tune_rules.Measured.load(file)))
+    choice, = (r.choice for r in tune_rules.decide(core, tune_rules.Measured.load(file)))
     monkeypatch.setattr(libraries, "preload_for", lambda abi: pathlib.Path(f"{running.PROGRAMS / 'mpich/spoiler.so'}:{MPICH.preload}"))
     monkeypatch.setenv("SPOIL", choice.partition("(")[0])
     measure(MPICH, "--check", code=1)

@@ -7,7 +7,7 @@ import xml.dom.minidom
 
 import pytest
 
-from fanlight import _core, tune, tune_map, tune_plan, tune_rules
+from fanlight import _core, tune, tune_map, tune_noise, tune_plan, tune_rules
 from fanlight import tune_statistics as stats
 from fanlight.errors import FanlightError
 
@@ -52,15 +52,15 @@ def test_interval_holds_each_launch():
     assert r.ratio < 0.75 and r.high >= 1.05 and not stats.winners({"a": r})
 
 
-def cell(**centers):
+def cell(noise=0.02, **centers):
     """Three launches, the MPI library's own at 1."""
-    launches = [{NATIVE: windows(1, seed=i), **{name: windows(c, seed=10 + i) for name, c in centers.items()}} for i in range(3)]
-    return stats.ratios(launches)
+    return [{NATIVE: windows(1, seed=i), **{name: windows(c, noise=noise, seed=10 * n + i) for n, (name, c) in enumerate(centers.items(), 1)}}
+            for i in range(3)]
 
 
 def test_only_below_095():
-    assert set(stats.winners(cell(a=0.9, b=0.96, c=1.2))) == {"a"}
-    assert not stats.winners(cell(a=0.945)), "its interval reaches beyond"
+    assert set(stats.winners(stats.ratios(cell(a=0.9, b=0.96, c=1.2)))) == {"a"}
+    assert not stats.winners(stats.ratios(cell(a=0.945))), "its interval reaches beyond"
 
 
 def test_an_algorithm_must_be_there_in_all_launches():
@@ -80,10 +80,21 @@ def test_choices_and_hysteresis():
     assert stats.choose([], []) == []
 
 
+def test_chance_does_not_choose():
+    """Of what may be as fast: what the rules say, else the shorter name."""
+    for seed in range(20):
+        numbers = random.Random(seed)
+        noisy = cell(noise=0.15, **{name: 0.5 + numbers.uniform(-0.002, 0.002) for name in numbers.sample(["tree", "ring", "linear", "tree(degree=3)"], 4)})
+        assert stats.choose([noisy], ["linear"]) == ["linear"] and stats.choose([noisy], ["none"]) == ["ring"], seed
+    # What is surely faster is another matter.
+    assert stats.choose([cell(noise=0.15, ring=0.5, linear=0.7)], ["linear"]) == ["ring"]
+
+
 def test_one_for_all_sizes():
     assert stats.choose_for_any_size([cell(a=0.5), cell(a=1.0)], NATIVE) == "a"
     assert stats.choose_for_any_size([cell(a=0.5), cell(a=1.2)], NATIVE) == stats.UNDECIDED, "slower for one size"
     assert stats.choose_for_any_size([cell(a=0.97), cell(a=0.97)], NATIVE) == NATIVE
+    assert stats.choose_for_any_size([cell(a=0.5, b=0.501)] * 2, "b") == "b" and stats.choose_for_any_size([cell(a=0.5, b=0.6)] * 2, "b") == "a"
 
 
 def test_ranges():
@@ -111,6 +122,16 @@ def test_candidates():
     for operation in tune_plan.ALL:
         for text in tune_plan.candidates(_core, operation, 1 << 20, 8, True):
             _core.check_selection(f"{tune_plan.collective(operation)}:{text}")
+
+
+def test_what_the_rules_say_is_the_first_candidate():
+    """With its parameters, and of those that do the same: it is measured to the end."""
+    for operation, size, ranks in (("bcast", 1 << 20, 2), ("allgather", 64, 2), ("neighbor_alltoall", 64, 4)):
+        says = tune_plan.built_in(_core, operation, size, ranks, "mpich", {"nodes": 1, "oversubscribed": False, "single_copy": True})
+        found = tune_plan.candidates(_core, operation, size, ranks, False, says)
+        assert found[0] == says and len(set(found)) == len(found)
+    assert "once=" in tune_plan.built_in(_core, "bcast", 1 << 20, 2, "mpich", {"nodes": 1, "oversubscribed": False, "single_copy": True})
+    assert tune_plan.candidates(_core, "bcast", 64, 4, False, "native") == tune_plan.candidates(_core, "bcast", 64, 4, False)
 
 
 def test_what_does_not_fit_is_left_out():
@@ -223,6 +244,19 @@ def test_others_are_kept():
     assert old_key not in elsewhere.cells
 
 
+def test_agreement():
+    """What counts is what serves: where nothing was decided that is the built-in rules' choice."""
+    one, other = made(binomial=0.5), made(binomial=0.5)
+    assert tune_map.agreement(_core, one, other) == (6, 6)
+    other.cells |= made(["bcast"], binomial=1.5).cells | made(["gather"], binomial=0.5).cells
+    assert tune_map.agreement(_core, one, other) == (3, 6)
+    one, other = made(["gatherv"], [8, 64], **{"all-write-root": 0.5}), made(["gatherv"], [8], **{"all-write-root": 0.5})
+    other.cells |= made(["gatherv"], [64], **{"all-write-root": 1.5}).cells
+    assert tune_map.agreement(_core, one, other) == (2, 2)
+    other.fingerprint = {**other.fingerprint, "binding": "core"}
+    assert tune_map.agreement(_core, one, other) == (0, 0)
+
+
 @pytest.fixture
 def tuned(clean, tmp_path):
     """The user's folder with rules for this machine."""
@@ -255,41 +289,54 @@ def test_show(tuned, fanlight, tmp_path):
 def test_aged():
     before = made(binomial=0.5).cells[4, "bcast", 8]
     ratio = stats.ratios(before)["binomial"]
-    assert not tune.aged(ratio, "binomial", cell(binomial=0.9))
-    assert "takes 1.1" in tune.aged(ratio, "binomial", cell(binomial=1.1))
+    assert not tune.aged(ratio, "binomial", stats.ratios(cell(binomial=0.9)))
+    assert "takes 1.1" in tune.aged(ratio, "binomial", stats.ratios(cell(binomial=1.1)))
     assert "wrong" in tune.aged(ratio, "binomial", {})
-    assert not tune.aged(None, NATIVE, cell(a=1.1)) and "a takes 0.5" in tune.aged(None, NATIVE, cell(a=0.5))
+    assert not tune.aged(None, NATIVE, stats.ratios(cell(a=1.1))) and "a takes 0.5" in tune.aged(None, NATIVE, stats.ratios(cell(a=0.5)))
+
+
+def test_what_is_compared_when_it_is_checked():
+    """The choice and the built-in rules' are measured to the end, and what all choices gain is told."""
+    m = made(["allreduce"], [8, 64], **{"binomial": 0.5, "all-read-all": 0.6, "linear": 0.7, "ring": 0.8, "tree": 0.9, "dual-root": 0.3})
+    by_rule = tune_rules.by_rule(_core, m, 4, "allreduce", 8)
+    assert tune._to_compare(_core, m, 4, "allreduce", 8, "tree") == ["tree", by_rule, "dual-root", "binomial"] and by_rule == "all-read-all"
+    assert tune._to_compare(_core, m, 4, "allreduce", 8, NATIVE)[:2] == [by_rule, "dual-root"]
+    ranges = {(r.operation, size): r for r in tune_rules.decide(_core, m) for size in r.sizes}
+    said = tune.summary(_core, m, m, ranges)
+    assert re.search(r"0\.(30|29)\d as chosen, 0\.(60|59)\d by the built-in rules; at most 0\.30 \(allreduce", said), said
+    m.cells[4, "allreduce", 64] = [{**one, "dual-root": windows(1.2)} for one in m.cells[4, "allreduce", 64]]
+    assert "at most 1.2" in tune.summary(_core, m, m, ranges)
 
 
 # --- refusals -----------------------------------------------------------------------------
 
 def test_restless_machine():
     m = made()
-    assert tune.restless(m) == ""
+    assert tune_noise.restless(m) == ""
     for launches in m.cells.values():
         for i, one in enumerate(launches):  # others' work hits the one or the other
             one[NATIVE], one["binomial"] = windows(1, noise=0.9, seed=i), windows(0.5, noise=0.9, seed=10 + i)
-    assert "within a run" in tune.restless(m)
+    assert "within a run" in tune_noise.restless(m)
     m = made()
     for launches in m.cells.values():
         launches[1]["binomial"] = [2.5 * t for t in launches[1]["binomial"]]
-    assert "from run to run" in tune.restless(m)
+    assert "from run to run" in tune_noise.restless(m)
     m = made()
     for launches in m.cells.values():  # a slow launch, for both sides
         launches[1] = {a: [3 * t for t in of] for a, of in launches[1].items()}
-    assert tune.restless(m) == ""
+    assert tune_noise.restless(m) == ""
 
 
 def test_a_busy_machine(monkeypatch):
-    monkeypatch.setattr(tune, "busy", lambda: 0.5)
+    monkeypatch.setattr(tune_noise, "busy", lambda: 0.5)
     with pytest.raises(FanlightError, match="busy.*50%"):
-        tune._refuse_if_busy()
+        tune_noise.refuse_if_busy()
 
 
 def test_busy_counts_ticks(monkeypatch):
     ticks = iter([(100, 1000), (150, 1200)])
-    monkeypatch.setattr(tune, "_times", lambda cpus: next(ticks))
-    assert tune.busy(0) == pytest.approx(0.25)
+    monkeypatch.setattr(tune_noise, "_times", lambda cpus: next(ticks))
+    assert tune_noise.busy(0) == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize("options,said", [(["--operation", "bcats"], "bcats: unknown"), (["-n", "1"], "no numbers of ranks"),
