@@ -200,10 +200,11 @@ std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int
     mpi().Comm_free(&node);
 
     const bool crowded = shared ? shared->group.oversubscribed() : sharing.ranks > sharing.cores;
-    // A rank that is alone on its node copies nothing, and measured nothing.
+    // A rank that is alone on its node copies nothing, and measured nothing; that one copy never pays is measured.
     constexpr int unknown = std::numeric_limits<int>::max();
+    const auto from = static_cast<int>(std::min<std::size_t>(sharing.single_copy_from, unknown - 1));
     const int facts[5] = {-static_cast<int>(reason), -static_cast<int>(crowded), sharing.single_copy, progress_hook::exists() ? message_slots() : 0,
-                          sharing.single_copy_from ? static_cast<int>(sharing.single_copy_from) : unknown};
+                          from ? from : unknown};
     int least[5] = {0, 0, 0, 0, 0};
     mpi().Allreduce(facts, least, 5, MPI_INT, MPI_MIN, comm);
     reason = static_cast<Reason>(-least[0]);

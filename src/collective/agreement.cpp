@@ -47,7 +47,7 @@ void wait_for_all(MPI_Request request, int rank, int size) {
     // shows in the first communicator of a program, which most often is MPI_COMM_WORLD.
     Waiter waiter(size, waiting_hooks(), 1);
     waiter.watch({}, rank);
-    waiter(-1, "the comparison of the settings (where it waits for ever: is Fanlight preloaded for all ranks?)", [&] {
+    waiter(-1, "the comparison of the settings (where it waits for ever: is Fanlight preloaded for all ranks, with one FANLIGHT_GPU?)", [&] {
         int over = 0;
         mpi().Test(&request, &over, MPI_STATUS_IGNORE);
         return over != 0;

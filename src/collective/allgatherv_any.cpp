@@ -16,6 +16,7 @@
 #include "collective/buffers.h"
 #include "collective/library.h"
 #include "collective/communicator_context.h"
+#include "schedule/per_thread.h"
 
 namespace fanlight {
 
@@ -103,8 +104,7 @@ int ranks_of(MPI_Comm comm, std::size_t& ranks) {
 
 // `d` is the decision for the records, and null without Fanlight.
 int serve(CommunicatorContext* s, const Decision* d, std::size_t record, const Elements& own, const Received& to, MPI_Comm comm) {
-    static thread_local Workspace unserved;
-    Workspace& workspace = s ? s->workspace : unserved;
+    Workspace& workspace = s ? s->workspace : per_thread<Workspace, struct Unserved>();
     const Trim trim{workspace};
     std::size_t ranks = s ? static_cast<std::size_t>(s->size) : 0;
     if (!s)
@@ -118,7 +118,7 @@ int serve(CommunicatorContext* s, const Decision* d, std::size_t record, const E
     else if (const int error = mpi().Allgather(mine, static_cast<int>(record), MPI_BYTE, all, static_cast<int>(record), MPI_BYTE, comm))
         return error;
 
-    static thread_local std::vector<std::size_t> lengths;  // so that a call allocates nothing
+    auto& lengths = per_thread<std::vector<std::size_t>, struct Lengths>();
     lengths.resize(ranks);
     std::size_t longest = 0, total = 0;
     for (std::size_t r = 0; r < ranks; ++r) {

@@ -2,7 +2,7 @@
 // datatypes of their own as well.
 #include "collective/block_lists.h"
 #include "collective/operations.h"
-#include "collective/per_thread.h"
+#include "schedule/per_thread.h"
 
 namespace fanlight {
 
@@ -21,8 +21,7 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
     if (!s) return nullptr;
     const Decision& chosen = s->decide(Operation::alltoallv, 0);
     if (!chosen.algorithm) return call.pass(chosen.reason);
-    static thread_local PerThread<Exchange> kept;
-    auto& [from, to] = *kept;
+    auto& [from, to] = per_thread<Exchange>();
     const bool in_place = send == MPI_IN_PLACE;
     const auto own = static_cast<std::size_t>(s->rank);
     if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s->size, to, is_nobody)) return call.pass(Reason::arguments);

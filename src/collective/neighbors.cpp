@@ -6,7 +6,7 @@
 #include "collective/block_lists.h"
 #include "collective/neighborhood.h"
 #include "collective/operations.h"
-#include "collective/per_thread.h"
+#include "schedule/per_thread.h"
 
 namespace fanlight {
 
@@ -141,10 +141,7 @@ const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sid
     return &d;
 }
 
-Sides& sides() {
-    static thread_local PerThread<Sides> kept;
-    return *kept;
-}
+Sides& sides() { return per_thread<Sides>(); }
 
 // The fast path: the same counts and named datatypes as at the last call.
 bool same_call(const LastCall& last, const void* send, MPI_Count send_count, MPI_Datatype send_type, const void* receive,

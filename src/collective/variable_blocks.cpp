@@ -5,7 +5,7 @@
 
 #include "collective/buffers.h"
 #include "collective/operations.h"
-#include "collective/per_thread.h"
+#include "schedule/per_thread.h"
 
 namespace fanlight {
 
@@ -140,8 +140,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
         return &d;
     }
 
-    static thread_local PerThread<BlockList> kept;
-    BlockList& list = *kept;
+    BlockList& list = per_thread<BlockList, struct OfAllgatherv>();
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         const auto element = static_cast<std::ptrdiff_t>(last.other_size);
         if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements)) {
@@ -200,8 +199,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision& chosen = s->decide(Operation::gatherv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    static thread_local PerThread<BlockList> kept;
-    BlockList& list = *kept;
+    BlockList& list = per_thread<BlockList, struct OfGatherv>();
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
@@ -248,8 +246,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     const Decision& chosen = s->decide(Operation::scatterv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    static thread_local PerThread<BlockList> kept;
-    BlockList& list = *kept;
+    BlockList& list = per_thread<BlockList, struct OfScatterv>();
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {

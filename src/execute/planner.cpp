@@ -123,6 +123,8 @@ void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, con
         plan.moves.uses_all_areas = own.uses_all_areas;
         if (!moves_blocks_whole(short_ones, plan.moves)) return;
     }
+    // A rank that rebinds its plan takes as many numbers as one that makes a new one: what it may rebind to fits into an area.
+    if (!lengths_are_unknown(o)) plan.moves.uses_all_areas = false;
     plan.rebinds_counts_to = longest;
 }
 
@@ -153,8 +155,8 @@ namespace {
 
 std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
 
-// Shorter pieces cost more by their flags than the kernel does for a whole block.
-constexpr std::size_t worth_a_flag = 8 * 1024;
+// Shorter pieces are mostly flags, or cost more by them than the kernel does for a whole block.
+constexpr std::size_t shortest_piece = 128, worth_a_flag = 8 * 1024;
 
 }  // namespace
 
@@ -165,11 +167,14 @@ std::size_t Planner::longest_piece(const Share& share, const SharedSlots& slots)
 }
 
 // Alike on all nodes: the largest has the least room for each rank.
+SharedSlots Planner::least_room(const Reach& reach) const {
+    return reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second) : shared_slots_;
+}
+
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
-    constexpr std::size_t shortest = 128;  // shorter ones are mostly flags
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
-    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second) : shared_slots_) >= shortest;
+    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), least_room(reach)) >= shortest_piece;
 }
 
 void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
@@ -184,7 +189,7 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
     const std::size_t piece = longest_piece(share, shared_slots_);
     const bool staged_is_faster = options.single_copy_from > room && piece >= worth_a_flag;
-    const bool in_pieces = algorithm.piecewise && (!options.single_copy || asked || staged_is_faster);
+    const bool in_pieces = algorithm.piecewise && piece >= shortest_piece && (!options.single_copy || asked || staged_is_faster);
     if (in_pieces) {
         options.single_copy &= asked == 0;
         options.piece = asked ? std::min(asked, piece) : piece;
@@ -229,6 +234,9 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     BindOptions whole = options_for(options.reach);
     whole.single_copy = false;
     bind_piece(*lengths_first(algorithm), problem_at(lengths_of(problem), problem.rank), made.called, whole, made.parts.front().schedule);
+    // At most 8 bytes for each of the others, and of each message the rest of a line.
+    const auto near = static_cast<std::size_t>(options.reach.nodes ? options.reach.nodes->sizes().second : size_);
+    made.parts.front().schedule.uses_all_areas = 72 * near > least_room(options.reach).staging_bytes();
     plan = std::move(made);
 }
 

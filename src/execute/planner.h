@@ -97,6 +97,7 @@ private:
         std::size_t writers = 1;  // that stage at one reader; of two the first is the root
     };
     Share share(const Algorithm&, const Reach&, MostNeighbors) const;
+    SharedSlots least_room(const Reach&) const;
     static std::size_t longest_piece(const Share&, const SharedSlots&);
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
     std::size_t longest_rebound(const Problem&, const BindOptions&) const;

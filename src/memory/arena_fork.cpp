@@ -65,9 +65,12 @@ const char* OwnArena::copy_to(const File& copy) noexcept {
 }
 
 void OwnArena::before_fork() noexcept {
+    int may_be_cancelled = 0;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &may_be_cancelled);
     ::pthread_mutex_lock(&lock_);
-    if (state_ != State::made) return;
+    may_be_cancelled_ = may_be_cancelled;
     busy_ = true;
+    if (state_ != State::made) return;
     kept_.keep_up_to(0);
     kept_.empty([this](Page block) { free(block); });
     const char* problem = "there is no file for a copy";
@@ -87,12 +90,15 @@ void OwnArena::in_parent() noexcept {
     if (copy_ >= 0) ::close(std::exchange(copy_, -1));
     busy_ = false;
     keep();
+    const int may_be_cancelled = may_be_cancelled_;
     ::pthread_mutex_unlock(&lock_);
+    ::pthread_setcancelstate(may_be_cancelled, nullptr);
 }
 
 void OwnArena::in_child() noexcept {
     // The thread that had locked it has another number here.
     lock_ = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    ::pthread_setcancelstate(may_be_cancelled_, nullptr);
     busy_ = false;
     if (state_ != State::made) return;
     if (has_file()) ::close(fd_);

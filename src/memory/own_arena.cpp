@@ -60,14 +60,22 @@ private:
 
 }  // namespace
 
+// A thread is not cancelled (pthread_cancel) in malloc, though files are read there.
 class OwnArena::Lock {
 public:
-    explicit Lock(OwnArena& arena) noexcept : lock_(arena.lock_) { ::pthread_mutex_lock(&lock_); }
+    explicit Lock(OwnArena& arena) noexcept : lock_(arena.lock_) {
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &may_be_cancelled_);
+        ::pthread_mutex_lock(&lock_);
+    }
     Lock(const Lock&) = delete;
-    ~Lock() { ::pthread_mutex_unlock(&lock_); }
+    ~Lock() {
+        ::pthread_mutex_unlock(&lock_);
+        ::pthread_setcancelstate(may_be_cancelled_, nullptr);
+    }
 
 private:
     pthread_mutex_t& lock_;
+    int may_be_cancelled_ = PTHREAD_CANCEL_ENABLE;
 };
 
 OwnArena& OwnArena::here() noexcept {
@@ -219,6 +227,7 @@ Page OwnArena::take(Page pages, Page alignment, Page to_grow, PageSet::Removed& 
 }
 
 void* OwnArena::allocate(std::size_t bytes, std::size_t alignment, arena::Contents contents) noexcept {
+    if (alignment > huge_page) return nullptr;  // to which its base is aligned
     return find(pages_in(bytes), pages_in(alignment), 0, contents);
 }
 

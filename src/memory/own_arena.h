@@ -67,7 +67,8 @@ private:
     int fd_ = -1;  // until the process ends
     std::uint64_t number_ = 0;
     struct stat file_{};
-    int copy_ = -1;  // while it forks
+    // While it forks.
+    int copy_ = -1, may_be_cancelled_ = 0;
     std::uint64_t copy_number_ = 0;
 
     KeptBlocks kept_;

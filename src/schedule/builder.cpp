@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "schedule/per_thread.h"
+
 namespace fanlight {
 
 namespace {
-thread_local Schedule spare;
-}
+Schedule& spare() { return per_thread<Schedule, Builder>(); }
+}  // namespace
 
-Builder::Builder(const Problem& problem) : problem_(problem), schedule_(std::exchange(spare, {})) {}
+Builder::Builder(const Problem& problem) : problem_(problem), schedule_(std::exchange(spare(), {})) {}
 
 void Builder::recycle(Schedule&& schedule) {
     schedule.steps.clear();
@@ -19,7 +21,7 @@ void Builder::recycle(Schedule&& schedule) {
     schedule.bounds = {};
     schedule.kind_of.clear();
     schedule.kinds.clear();
-    spare = std::move(schedule);
+    spare() = std::move(schedule);
 }
 
 Step& Builder::add(StepKind kind) {

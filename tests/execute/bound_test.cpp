@@ -209,6 +209,57 @@ TEST_P(Bound, OtherLengths) {
     EXPECT_GT(rebound, GetParam() == How::mapped ? 0u : 1000u);
 }
 
+// A block of the first plan needs more than one of the areas that many ranks have: all ranks take as many numbers nevertheless.
+TEST(BoundAreas, AreAsManyForOtherLengthsAsForANewPlan) {
+    constexpr int size = 17;
+    const Groups groups(size, How::oversubscribed);
+    const Algorithm& algorithm = *find_algorithm(Operation::allgatherv, "all-read-all");
+    const std::size_t area = groups.layout.staging_bytes();
+    const auto with = [&](std::size_t bytes) {
+        Problem p = problems(algorithm, size, {3})[0];
+        for (Block& block : p.blocks) block.bytes = bytes;
+        lay_side_by_side(p);
+        return p;
+    };
+    const Problem before = with(area + 8);
+    Problem after = with(area / 2);
+    std::vector<Plan> plans = plans_of(groups, algorithm, before);
+    ASSERT_TRUE(plans.front().parts.front().schedule.uses_all_areas);
+    for (after.rank = 0; after.rank < size; ++after.rank) {
+        Plan& plan = plans[static_cast<std::size_t>(after.rank)];
+        const Group& group = *groups.all[static_cast<std::size_t>(after.rank)];
+        if (after.rank % 2) plan = plan_of(group, algorithm, after);
+        else ASSERT_TRUE(group.rebind_counts(problem_at(after, after.rank), plan));
+    }
+    EXPECT_EQ(proved(algorithm, after, plans, groups.slots), "");
+}
+
+// What tells the lengths of many ranks' blocks has room as well.
+TEST(BoundAreas, HoldTheLengthsThatTravelFirst) {
+    const Groups groups(390, How::copied_once);
+    const Algorithm& algorithm = *find_algorithm(Operation::alltoallv, "by-levels");
+    Problem problem = problems(algorithm, 390, {3})[0];
+    problem.topology = Topology::from("3x130", 390);
+    for (problem.rank = 0; problem.rank < 390; problem.rank += 43) {
+        const Plan plan = plan_of(*groups.all[static_cast<std::size_t>(problem.rank)], algorithm, problem);
+        ASSERT_TRUE(plan.lengths);
+        const BoundSchedule& first = plan.parts.front().schedule;
+        EXPECT_GT(first.staged, groups.layout.staging_bytes());
+        EXPECT_TRUE(first.uses_all_areas) << "rank " << problem.rank;
+    }
+}
+
+// Nor does a piece that somebody asked for go where each of many peers would have less than a line.
+TEST(BoundAreas, HoldNoPiecesOfManyRanks) {
+    const Groups groups(257, How::copied_once);
+    const Algorithm& algorithm = *find_algorithm(Operation::alltoallv, "all-write-all");
+    Problem problem = problems(algorithm, 257, {64})[0];
+    problem.parameters.piece = 4096;
+    problem.rank = 1;
+    const Plan plan = plan_of(*groups.all[1], algorithm, problem);
+    EXPECT_LE(plan.parts.front().schedule.staged, groups.layout.staging_bytes());
+}
+
 std::string name(const ::testing::TestParamInfo<How>& how) {
     constexpr const char* names[] = {"Staged", "CopiedOnce", "Mapped", "Oversubscribed", "Lent"};
     return names[static_cast<int>(how.param)];

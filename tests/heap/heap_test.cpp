@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -84,6 +85,35 @@ TEST(Heap, LongBlocksOfEveryFunctionAreShared) {
     EXPECT_TRUE(is_shared(vector.data()));
     std::string text(200'000, 'a');
     EXPECT_TRUE(is_shared(text.data()));
+}
+
+TEST(Heap, EveryAlignmentHolds) {
+    std::vector<void*> blocks;
+    for (std::size_t alignment = 64; alignment <= 256 * mebibyte; alignment *= 2)
+        for (int i = 0; i < 3; ++i) {
+            ASSERT_EQ(posix_memalign(&blocks.emplace_back(), alignment, large), 0);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back()) % alignment, 0u) << alignment;
+        }
+    for (void* const block : blocks) free(block);
+}
+
+// The machine is asked for its free memory now and then, by files, which are points of cancellation.
+TEST(Heap, NoThreadIsCancelledInMalloc) {
+    std::atomic<bool> through = false;
+    pthread_t thread;
+    ASSERT_EQ(pthread_create(&thread, nullptr, [](void* p) -> void* {
+        static void* blocks[512];
+        pthread_cancel(pthread_self());
+        for (void*& block : blocks) block = kept(malloc(mebibyte));
+        for (void* const block : blocks) free(block);
+        *static_cast<std::atomic<bool>*>(p) = true;
+        pthread_testcancel();
+        return nullptr;
+    }, &through), 0);
+    void* result = nullptr;
+    pthread_join(thread, &result);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    EXPECT_TRUE(through);
 }
 
 TEST(Heap, CallocsBlocksAreZeroedWhateverWasThere) {

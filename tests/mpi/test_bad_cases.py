@@ -96,6 +96,14 @@ def test_no_finalize(mpi, how, plain):
     assert "WRONG" not in result.err and "egmentation" not in result.err + result.out, str(result)
 
 
+@libraries
+def test_collectives_at_exit(mpi, plain):
+    """What is freed is filled with other bytes at once."""
+    result = run(mpi, 3, "at_exit", preload=not plain, settings={"MALLOC_PERTURB_": 165}).must_be_ok()
+    if not plain:
+        assert result.report.calls("gatherv") >= 70 * 3, str(result)
+
+
 # The launchers kill all ranks as soon as one has ended badly.  In a session of its own a rank
 # outlives that; it must end by Fanlight's doing, and before `timeout` ends it.  What it says
 # goes to a file, since a launcher that is ending passes on no more.

@@ -12,6 +12,7 @@ from running import LIBRARIES, MPICH, OPENMPI, repeated, run
 
 pytest.importorskip("fanlight.tune")
 typer_testing = pytest.importorskip("typer.testing")
+core = pytest.importorskip("fanlight._core")
 from fanlight import tune_noise, tune_plan, tune_rules, tune_run  # noqa: E402
 
 
@@ -64,6 +65,11 @@ def test_a_short_run(mpi, measure, tmp_path, fanlight_only):
         assert len(row["launches"]) == tune_run.LAUNCHES and all(min(one["native"]) > 0 for one in row["launches"]), key
         assert len(row["launches"][-1]) > 1, key
         assert not any(why.startswith("wrong") for why in row["excluded"].values()), row["excluded"]
+    # What the built-in rules say is measured to the end, however slow.
+    measured = tune_rules.Measured.load(next(folder.glob("*.json")))
+    for (n, operation, size), launches in measured.cells.items():
+        says = tune_rules.by_rule(core, measured, n, operation, size)
+        assert says == "native" or all(says in one for one in launches), (operation, says)
     file, rules = rules_of(folder)
     assert {(words[0], "blocking=no" not in words) for words in rules} == \
         {(tune_plan.rule_name(o), tune_plan.is_blocking(o)) for _, o, _ in cells}
@@ -132,7 +138,6 @@ def test_check(measure, monkeypatch, fanlight_only):
     for one in said["cells"][0]["launches"]:  # an algorithm of Fanlight's is chosen, whatever the times were
         one["native"] = [1000 * t for t in one["native"]]
     file.write_text(json.dumps(said))
-    core = pytest.importorskip("fanlight._core")
     choice, = (r.choice for r in tune_rules.decide(core, tune_rules.Measured.load(file)))
     monkeypatch.setattr(libraries, "preload_for", lambda abi: pathlib.Path(f"{running.PROGRAMS / 'mpich/spoiler.so'}:{MPICH.preload}"))
     monkeypatch.setenv("SPOIL", choice.partition("(")[0])
