@@ -56,8 +56,10 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 
 namespace {
 
-// Shorter copies are over before anything is gained.
-constexpr std::size_t least_bytes = 8 * 1024, beginning = 4 * 1024;
+// Copies of less than `short_bytes` are over before anything is gained.  Below `long_bytes` each 16th is measured as a whole,
+// above it each by its beginning.
+constexpr std::size_t short_bytes = 2 * 1024, long_bytes = 8 * 1024, beginning = 4 * 1024;
+constexpr std::uint8_t usual_short = 15;
 // Measured for a line of 64 bytes: 3 to 8 cycles of the time-stamp counter where the lines come from a cache that both cores
 // share, 18 where they do not fit it, 24 and more where they come from a cache that only the other core has.
 constexpr std::uint64_t slow_line = 20;
@@ -75,6 +77,15 @@ bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes) {
     return cycles() - start > bytes / 64 * slow_line;
 }
 
+// With the time until the peer's cache has given all lines: so few stores are else only queued.
+bool short_one_is_slow(std::byte* to, const std::byte* from, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(*reinterpret_cast<const volatile std::byte*>(from + i));
+    const std::uint64_t start = cycles();
+    std::memcpy(to, from, bytes);
+    _mm_mfence();
+    return cycles() - start > bytes / 64 * slow_line;
+}
+
 bool is_slow(PeersCache& cache) { return cache.past_it > 0 && cache.past_it-- > 0; }
 
 void was_slow(PeersCache& cache) {
@@ -86,9 +97,15 @@ void was_slow(PeersCache& cache) {
 }  // namespace
 
 void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes >= beginning && is_slow(cache)) return copy_past_the_cache(to, from, bytes);
-    if (bytes < least_bytes) {
+    if (bytes >= short_bytes && is_slow(cache)) return copy_past_the_cache(to, from, bytes);
+    if (bytes < short_bytes || (bytes < long_bytes && cache.usual > 0)) {
+        cache.usual -= bytes >= short_bytes;
         std::memcpy(to, from, bytes);
+        return;
+    }
+    if (bytes < long_bytes) {
+        if (short_one_is_slow(to, from, bytes)) was_slow(cache);
+        else cache = {.usual = usual_short};
         return;
     }
     std::size_t done = 0;
@@ -118,7 +135,7 @@ void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byt
         _mm_sfence();
     };
     if (piece > 0 && bytes >= beginning && is_slow(cache)) return go_past_the_cache();
-    while (piece > 0 && bytes - done >= least_bytes) {
+    while (piece > 0 && bytes - done >= long_bytes) {
         make(made, piece);
         const bool slow = copied_slowly(to + done, made, piece);
         done += piece;

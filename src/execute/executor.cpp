@@ -78,7 +78,8 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     // this cell before was taken.
     if (schedule.reuses_cells && s.kind == BoundKind::put && may_go_ahead(sequence))
         sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
-    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), has_later_areas_) + s.staging;
+    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), uses_later_areas(schedule)) +
+           s.staging;
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {

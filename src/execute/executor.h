@@ -36,7 +36,11 @@ public:
     }
     // So many operations, itself the last, may have something in their staging.
     std::uint64_t areas(const BoundSchedule& schedule) const {
-        return schedule.uses_all_areas ? 1 : has_later_areas_ && !schedule.stages_at_reader ? shared_slots_.later_areas() : shared_slots_.areas();
+        return schedule.uses_all_areas ? 1 : uses_later_areas(schedule) ? shared_slots_.later_areas() : shared_slots_.areas();
+    }
+    // What is short stays in the first ones: of the others, which lie a power of two apart, a cache holds few lines.
+    bool uses_later_areas(const BoundSchedule& schedule) const {
+        return has_later_areas_ && !schedule.stages_at_reader && schedule.staged >= SharedSlots::goes_round_from;
     }
     std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.uses_all_areas ? shared_slots_.areas() : 1; }
     // Whether an operation that stages nothing has its slot, as far as known without reading the others' counters.

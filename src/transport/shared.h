@@ -124,7 +124,7 @@ inline bool is_read_at_owner(std::uint64_t flag) { return (flag & 6) != 0; }
 class SharedSlots {
 public:
     static constexpr int offers_per_operation = 8;
-    static constexpr std::size_t goes_round_from = 8 * 1024;  // bytes that are staged: shorter ones gain nothing
+    static constexpr std::size_t goes_round_from = 4 * 1024;  // bytes that are staged: shorter ones gain nothing
 
     // How many operations may be in flight: `one` after the other, but for the pieces of a long
     // message (a persistent operation's own segment), or `many`.

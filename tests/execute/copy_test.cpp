@@ -24,7 +24,7 @@ template <class Copy>
 void copies(Copy&& copy, Pages pages) {
     std::vector<std::byte> from(room);
     for (std::size_t i = 0; i < room; ++i) from[i] = other_in_each_page(i);
-    for (const std::size_t bytes : {0ul, 1ul, 63ul, 4096ul, 8191ul, 8192ul, 8193ul, 12289ul, 65537ul, 262144ul, (2ul << 20) + 77})
+    for (const std::size_t bytes : {0ul, 1ul, 63ul, 2047ul, 2048ul, 4096ul, 8191ul, 8192ul, 8193ul, 12289ul, 65537ul, 262144ul, (2ul << 20) + 77})
         for (const std::size_t shift : {0ul, 1ul, 63ul}) {
             void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             ASSERT_NE(mapped, MAP_FAILED);
@@ -105,6 +105,29 @@ TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
         copy_for_peer(cache, fresh, from.data(), from.size());
     }
     EXPECT_EQ(cache.times_slow, 0) << "of used pages";
+    munmap(mapped, room);
+}
+
+// Fast ones each 16th time.
+TEST(Copy, ShortOnesAreMeasuredNowAndThen) {
+    std::vector<std::byte> from(4096);
+    void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const fresh = static_cast<std::byte*>(mapped);
+    PeersCache cache;
+    copy_for_peer(cache, fresh, from.data(), 2047);
+    EXPECT_EQ(cache.past_it + cache.usual, 0) << "too short";
+    copy_for_peer(cache, fresh + 4096, from.data(), 2048);
+    EXPECT_EQ(cache.past_it, 1) << "a page that was not there";
+    for (int i = 0; i < 1000 && cache.usual == 0; ++i) {
+        copy_for_peer(cache, fresh, from.data(), from.size());
+        ASSERT_TRUE(std::equal(from.begin(), from.end(), fresh)) << "read, as by a peer: what went past the caches is in one again";
+    }
+    for (int usual = 15; usual >= 0; --usual) {
+        EXPECT_EQ(cache.usual, usual);
+        copy_for_peer(cache, fresh + (usual ? std::size_t(usual) * 8192 : 0), from.data(), from.size());
+    }
+    EXPECT_TRUE(cache.usual == 15 || cache.past_it > 0) << "measured once more";
     munmap(mapped, room);
 }
 #endif

@@ -228,21 +228,20 @@ TEST(RebindCounts, AnyLengths) {
         }
 }
 
-// A root that runs far ahead of slow readers must not overwrite what they have not read.
+// A root that runs far ahead of slow readers must not overwrite what they have not read, in the first areas or in the later
+// ones, which it has when it has staged many long messages.
 TEST(Credits, RootRunsAhead) {
     const Algorithm& bcast = *find_algorithm(Operation::bcast, "one-to-all");
     EXPECT_EQ(on_threads(3, false, [&](Group& g) {
-        Problem p;
-        p.operation = Operation::bcast;
-        p.size = 3;
-        p.rank = g.rank();
-        p.bytes = 1000;
-        const Plan plan = g.plan(bcast, p);
-        for (int i = 0; i < 200; ++i) {
-            std::vector<std::byte> v(1000, static_cast<std::byte>(i));
-            if (g.rank() != 0) v.assign(1000, std::byte{0xee});
+        std::vector<Plan> plans;
+        const std::size_t lengths[] = {1000, 5000, 2000, 20000, 1000};
+        for (const std::size_t bytes : lengths) plans.push_back(g.plan(bcast, Problem{.operation = Operation::bcast, .rank = g.rank(), .size = 3, .bytes = bytes}));
+        for (std::size_t i = 0; i < 500; ++i) {
+            // Also many of one length.
+            const std::size_t kind = i / 100 % 2 ? i % std::size(lengths) : i / 100 % std::size(lengths);
+            std::vector<std::byte> v(lengths[kind], g.rank() == 0 ? static_cast<std::byte>(i) : std::byte{0xee});
             if (g.rank() == 2 && i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            g.run(plan, v.data(), v.data(), nullptr);
+            g.run(plans[kind], v.data(), v.data(), nullptr);
             for (std::byte b : v)
                 if (b != static_cast<std::byte>(i)) return "overwritten in call " + std::to_string(i);
         }
