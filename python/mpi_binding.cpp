@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
@@ -179,7 +180,8 @@ nb::tuple allgatherv_any(nb::handle comm_object, nb::handle given) {
     if (code) library.error_class(code, &kind);
     if (code && kind != library.truncated) raise_mpi(code);
     const auto total = static_cast<std::size_t>(displacements.back()) + static_cast<std::size_t>(counts.back());
-    nb::object shape = nb::int_(total / row);
+    // Where arguments are not checked other ranks' rows may be longer or shorter: each has room for all of it.
+    nb::object shape = nb::int_((total + row - 1) / row);
     if (input.dimensions() > 1) {
         nb::list lengths;
         lengths.append(shape);
@@ -198,6 +200,8 @@ nb::tuple allgatherv_any(nb::handle comm_object, nb::handle given) {
         }
         if (code) raise_mpi(code);
     }
+    if (std::ranges::any_of(counts, [row](int c) { return static_cast<std::size_t>(c) % row != 0; }))
+        throw nb::value_error((std::string(name) + ": a rank's rows have another length than this rank's").c_str());
     nb::list rows;
     for (const int c : counts) rows.append(static_cast<std::size_t>(c) / row);
     return nb::make_tuple(data, rows);

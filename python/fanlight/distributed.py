@@ -59,7 +59,7 @@ def _start() -> None:
         return
     # What mpi4py has loaded is its own; the library finds the MPI library's names among those of all.
     ctypes.CDLL(MPI.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
-    library = ctypes.CDLL(str(libraries.preload_for(collectives.abi()).with_name(f"libdart-fanlight-{collectives.abi()}.so")))
+    library = ctypes.CDLL(str(libraries.dart_for(collectives.abi())))
     for name, types in _FUNCTIONS.items():
         function = _functions[name] = getattr(library, f"fanlight_{name}")
         function.argtypes = types
@@ -67,7 +67,16 @@ def _start() -> None:
     _functions["message"] = library.fanlight_message
     _functions["message"].restype = ctypes.c_char_p
     _call("init")
-    atexit.register(lambda: MPI.Is_finalized() or _functions["exit"]())
+    atexit.register(_end)
+
+
+_parts: list = []  # weak references to all that were given out
+
+
+def _end() -> None:
+    """By all ranks; where one still has a view of a part nothing is unmapped, since handlers that run later may use it."""
+    if not MPI.Is_finalized() and not MPI.COMM_WORLD.allreduce(any(part() is not None for part in _parts), MPI.LOR):
+        _functions["exit"]()
 
 
 class GlobalArray:
@@ -123,6 +132,7 @@ class GlobalArray:
         # Views of it keep it, so that free() knows of them.
         part = numpy.ndarray((self._rows, *self.shape[1:]), self.dtype, memory)
         self._given[unit] = weakref.ref(part)
+        _parts[:] = [given for given in _parts if given() is not None] + [self._given[unit]]
         return part
 
     @property

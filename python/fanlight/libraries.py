@@ -47,5 +47,9 @@ def preload_for(abi: str) -> Path:
     return find(FILES[abi], f"Build it with the headers of that MPI (cmake -DFANLIGHT_{root}_ROOT=PREFIX, or make build)")
 
 
+def dart_for(abi: str) -> Path:
+    return find(f"libdart-{FILES[abi].removeprefix('lib')}", "Build it (make build)")
+
+
 def shared_heap() -> Path:
     return find(HEAP, "Build it (make build)")

@@ -60,21 +60,23 @@ class SharedArray:
         self.close()
 
 
-def _checked(comm: MPI.Comm, shape: Any, dtype: Any, fill: Any, root: int) -> Tuple[Tuple[int, ...], numpy.dtype]:
+def _checked(comm: MPI.Comm, shape: Any, dtype: Any, fill: Any, root: int) -> Tuple[Tuple[int, ...], numpy.dtype, Any]:
     shape, dtype = shape_of("shared_array", shape), numpy.dtype(dtype)
     if dtype.hasobject:
         raise ValueError(f"shared_array: dtype {dtype} has Python objects, which belong to one process")
     if not 0 <= root < comm.size:
         raise ValueError(f"shared_array: root {root} is none of {comm.size} ranks")
     if fill is not None and comm.rank == root:
-        fill = numpy.asarray(fill)
+        given, fill = fill, numpy.asarray(fill)
         if not numpy.can_cast(fill.dtype, dtype, "same_kind"):
             raise ValueError(f"shared_array: `fill` has dtype {fill.dtype}, which does not become {dtype}")
+        if isinstance(given, int):
+            fill = numpy.asarray(given, dtype)  # OverflowError
         try:
             numpy.broadcast_to(fill, shape)
         except ValueError:
             raise ValueError(f"shared_array: `fill` has shape {fill.shape}, which does not fit {shape}") from None
-    return shape, dtype
+    return shape, dtype, fill
 
 
 def _available() -> int:
@@ -131,8 +133,8 @@ def shared_array(comm: MPI.Comm, shape: Union[int, Tuple[int, ...]], dtype: DTyp
     ...     print(table.sum())
     """
     def check() -> Any:
-        nonlocal shape, dtype
-        shape, dtype = _checked(comm, shape, dtype, fill, root)
+        nonlocal shape, dtype, fill
+        shape, dtype, fill = _checked(comm, shape, dtype, fill, root)
         return {"shape": shape, "dtype": description(dtype), "root": root, "write": bool(write)}
 
     agree(comm, "shared_array", check)

@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 
 #pragma GCC visibility push(default)
 // The module's, in the program, where there is one: the loader then finds that everywhere.
@@ -39,12 +42,17 @@ To convert([[maybe_unused]] const char* kind, [[maybe_unused]] const char* direc
 }
 
 #if !defined(OPEN_MPI)
-// Of MPICH's libraries for Fortran: where mpif.h and `use mpi` have it, and mpi_f08.
-bool is_in_place(const void* address) {
-    static const auto of_mpif = static_cast<void* const*>(dlsym(RTLD_DEFAULT, "MPIR_F_MPI_IN_PLACE"));
-    static const void* const of_f08 = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_IN_PLACE");
-    return (of_mpif && *of_mpif == address) || (of_f08 && of_f08 == address);
-}
+// A variable of MPICH's libraries for Fortran: where mpif.h and `use mpi` have it, and mpi_f08.
+class Variable {
+public:
+    explicit Variable(const std::string& name)
+        : of_mpif_(static_cast<void* const*>(dlsym(RTLD_DEFAULT, ("MPIR_F_" + name).c_str()))), of_f08_(dlsym(RTLD_DEFAULT, ("MPIR_F08_" + name).c_str())) {}
+    bool is_at(const void* address) const { return (of_mpif_ && *of_mpif_ == address) || of_f08_ == address; }
+
+private:
+    void* const* of_mpif_;
+    const void* of_f08_;
+};
 #endif
 
 }  // namespace
@@ -62,7 +70,8 @@ void* c_buffer(const void* given) {
 #if defined(OPEN_MPI)
     return fortran::buffer(address);
 #else
-    return is_in_place(address) ? MPI_IN_PLACE : address;
+    static const Variable in_place("MPI_IN_PLACE"), bottom("MPI_BOTTOM");
+    return in_place.is_at(address) ? MPI_IN_PLACE : bottom.is_at(address) ? MPI_BOTTOM : address;
 #endif
 }
 
@@ -76,6 +85,13 @@ std::vector<MPI_Datatype> datatypes_of_all(const MPI_Fint* given, const void* at
     else mpi().Comm_size(comm, &size);
     for (int r = 0; r < size; ++r) all.push_back(c_datatype(given[r]));
     return all;
+}
+
+const std::vector<MPI_Datatype>& kept(std::vector<MPI_Datatype> datatypes) {
+    static std::mutex& mutex = *new std::mutex;
+    static auto& all = *new std::set<std::vector<MPI_Datatype>>;
+    const std::scoped_lock lock(mutex);
+    return *all.insert(std::move(datatypes)).first;
 }
 
 }  // namespace fanlight::api

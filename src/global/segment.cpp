@@ -105,7 +105,8 @@ fanlight_code map_parts(Segment& s, std::size_t reserved, fanlight::Segment::Pag
 }
 
 fanlight_code open_window(Segment& s, void* address, std::size_t bytes) {
-    if (s.team->size > 1) runtime.windows = true;
+    if (s.team->size > 1 && !runtime.windows.exchange(true))
+        for (std::int32_t id = 0; id < FANLIGHT_SEGMENTS; ++id) publish(id, nullptr);
     int error = MPI_Win_create(address, static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, s.team->comm, &s.window);
     if (error == MPI_SUCCESS) error = open(s.window);
     return mpi_code(error, "MPI_Win_create");

@@ -64,12 +64,16 @@ fanlight_code transfer(Direction direction, Completion completion, fanlight_poin
         return fail(FANLIGHT_ERR_ARGUMENT, "a null pointer for the handle");
     if (!t.direct() && bytes > 0) return by_rma(direction, completion, t, remote, local, local_layout, handle);
     if (bytes > 0) {
-        if (direction == Direction::put && remote.is_contiguous() && local_layout.is_contiguous())
+        if (direction == Direction::put && remote.is_contiguous() && local_layout.is_contiguous()) {
             store(t, local, bytes);
-        else if (direction == Direction::put)
+        } else if (direction == Direction::put) {
+            std::atomic_thread_fence(std::memory_order_release);
             copy(t.address(), remote, static_cast<const char*>(local), local_layout);
-        else
+        } else {
             copy(static_cast<char*>(local), local_layout, t.address(), remote);
+            std::atomic_thread_fence(std::memory_order_acquire);
+            progress_now_and_then();
+        }
     }
     if (completion == Completion::handle) *handle = FANLIGHT_HANDLE_NULL;
     return FANLIGHT_OK;

@@ -182,7 +182,9 @@ static void local_and_registered(void)
 
     int64_t private[100];
     size_t bytes = 8 * (size_t)(me + 1);
-    fanlight_pointer p;
+    fanlight_pointer p, flags;
+    DO(fanlight_allocate(FANLIGHT_TEAM_ALL, 16, 0, &flags));
+    memset(fanlight_ptr(fanlight_at(flags, me, 0)), 0, 16);
     DO(fanlight_register(FANLIGHT_TEAM_ALL, private, bytes, &p));
     for (int i = 0; i < 100; i++)
         private[i] = 10 * me + i;
@@ -199,7 +201,31 @@ static void local_and_registered(void)
     DO(fanlight_put(fanlight_at(p, (me + 1) % units, 0), &sent, 8));
     barrier();
     CHECK(private[0] == 900 + (me + units - 1) % units);
+    barrier();
+    // Who waits for a flag, of before there was a window, does its part of what others do in the window.
+    for (uint64_t way = 0; way < 2; way++) {
+        int64_t set = 1, seen = 0;
+        fanlight_handle handle;
+        if (me == 0) {
+            for (int u = 1; u < units; u++) {
+                sent = 1000 + u;
+                DO(fanlight_put(fanlight_at(p, u, 0), &sent, 8));
+                DO(fanlight_put(fanlight_at(flags, u, 8 * way), &set, 8));
+            }
+        }
+        while (me > 0 && !seen) {
+            if (way == 0) {
+                DO(fanlight_get(&seen, fanlight_at(flags, me, 0), 8));
+            } else {
+                DO(fanlight_get_handle(&seen, fanlight_at(flags, me, 8), 8, &handle));
+                DO(fanlight_wait(&handle));
+            }
+        }
+        CHECK(me == 0 || private[0] == 1000 + me);
+        barrier();
+    }
     DO(fanlight_free(p));
+    DO(fanlight_free(flags));
 }
 
 static void teams(void)

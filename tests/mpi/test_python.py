@@ -46,6 +46,13 @@ def test_global_array(mpi, ranks, settings, fanlight_only):
     start(mpi, ranks, PROGRAMS / "distributed.py", *([] if settings else ["finalize"]), settings=settings).must_be_ok()
 
 
+def test_global_array_of_an_installation(tmp_path, fanlight_only):
+    """Which has no links, as a wheel."""
+    for library in LIBRARIES.glob("*.so.0"):
+        (tmp_path / library.name).symlink_to(library)
+    start(MPICH, 2, PROGRAMS / "distributed.py", settings={"FANLIGHT_LIB_DIR": tmp_path}).must_be_ok()
+
+
 @pytest.mark.parametrize("mpi,ranks", [(MPICH, 3), (OPENMPI, 2)], ids=str)
 def test_heat(mpi, ranks, tmp_path, fanlight_only):
     """The same field on any number of ranks; the picture where there is a matplotlib, which is borrowed here."""

@@ -53,6 +53,12 @@ refused(TypeError, ["`op`", "str"], fanlight.allreduce, double, "SUM")
 refused(ValueError, ["root 99", str(ranks)], fanlight.bcast, double, 99)
 refused(MPI.Exception, ["quickest"], fanlight.set_algorithm, "allreduce:quickest")
 
+# what nobody checks must not be written behind an array's end
+fanlight.check_arguments(False)
+for rows in (1, 1000):  # in records, and in an allgatherv of its own
+    refused(ValueError, ["allgatherv_any", "another length"], fanlight.allgatherv_any, np.ones(rows) if me == 0 else np.ones((1, 3), "f4"))
+fanlight.check_arguments(True)
+
 # wrong on one rank alone
 others = ["do not match, or another rank's are wrong"]
 refused_on_all(ValueError, ["not C-contiguous"], others, fanlight.allreduce, np.ones(8)[::2], double)

@@ -1,5 +1,6 @@
 """fanlight.global_array: parts, put and get, notifications, atomics, halos, collectives, and its errors."""
 
+import atexit
 import sys
 
 import numpy as np
@@ -11,6 +12,9 @@ from refusals import refused
 comm = MPI.COMM_WORLD
 me, ranks = comm.rank, comm.size
 left, right = (me - 1) % ranks, (me + 1) % ranks
+# Called when what was registered later has been, by the first global_array.
+used_at_exit = []
+atexit.register(lambda: [part.sum() for part in used_at_exit])
 
 
 # Parts: the last is shorter.
@@ -104,6 +108,8 @@ freed.Free()
 refused(ValueError, ["freed"], lambda: fanlight.global_array(freed, 3))
 
 kept = fanlight.global_array(comm, 4)
+if "finalize" not in sys.argv and me == ranks - 1:
+    used_at_exit.append(kept.local)
 if "finalize" in sys.argv:
     MPI.Finalize()
     for call in (lambda: kept.get(0), lambda: kept.local, lambda: kept.barrier(), lambda: fanlight.global_array(comm, 3)):
