@@ -237,6 +237,7 @@ dart_ret_t dart_domain_assign(dart_domain_locality_t* to, const dart_domain_loca
     Domain copy;
     copy_to(copy, *from);
     copy.parent = to->parent;
+    if (to->parent) copy.relative_index = to->relative_index;
     clear(*to);
     *to = copy;
     for (int i = 0; i < to->num_domains; ++i) to->children[i]->parent = to;

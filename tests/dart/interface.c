@@ -632,6 +632,9 @@ static void locality(void)
     DO(dart_domain_create(&fresh));
     DO(dart_domain_add_subdomain(copy, fresh, 1));
     CHECK(copy->children[1] == fresh && strcmp(fresh->domain_tag, ".1") == 0);
+    // It keeps its place.
+    DO(dart_domain_assign(fresh, copy->children[0]));
+    CHECK(fresh->relative_index == 1 && fresh->parent == copy);
     // Into three parts, each the whole tree with some of its units.
     split = calloc(3, sizeof *split);
     DO(dart_domain_split_scope(all, DART_LOCALITY_SCOPE_UNIT, 3, split));
