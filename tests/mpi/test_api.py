@@ -104,6 +104,12 @@ def test_fortran(mpi, ranks, fanlight_only):
     run(mpi, ranks, "api_procedures", preload=False).must_be_ok()
 
 
+@parametrize("mpi", [IMPI], ids=str)
+def test_fortran_sentinels(mpi, fanlight_only):
+    must_be_built(mpi, "api_bottom")
+    run(mpi, 2, "api_bottom", preload=False).must_be_ok()
+
+
 @parametrize("mpi,example,says", [(MPICH, "integral", "pi = 3.14159265"), (OPENMPI, "histogram", "of 2 ranks, at most 2000 each"),
                                   (IMPI, "columns", "100.50    201.00")], ids=str)
 def test_examples(mpi, example, says, fanlight_only):
