@@ -37,6 +37,7 @@ void say_no_memory(std::size_t bytes, Segment::Place place, const std::error_cod
 }
 
 Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& offer) {
+    offer.machine = machine_number();
     if (!budget::take(bytes)) {
         offer.reason = static_cast<std::int64_t>(Reason::budget);
         verbose([&] { return "FANLIGHT_SHARED_MEMORY (" + std::to_string(config().shared_memory) + " bytes) is used up: a communicator of " +
@@ -52,13 +53,13 @@ Segment make_segment(int size, std::size_t bytes, Segment::Place place, Offer& o
         return {};
     }
     std::strcpy(offer.segment, segment.name().c_str());
-    offer.machine = machine_number();
     return segment;
 }
 
 Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason, bool& by_name) {
+    const bool other_machine = offer.machine != machine_number();
     if (!budget::take(bytes)) {
-        reason = Reason::budget;
+        reason = other_machine ? Reason::several_nodes : Reason::budget;
         return {};
     }
     std::error_code error;
@@ -66,7 +67,6 @@ Segment open_segment(const Offer& offer, std::size_t bytes, Reason& reason, bool
     if (segment && segment.bytes().size() >= bytes) return segment;
     budget::give_back(bytes);
     // Not there: rank 0 is on another node, or in a container that shares less.
-    const bool other_machine = offer.machine != machine_number();
     by_name = error == std::errc::cross_device_link && !other_machine;
     reason = by_name || (other_machine && error == std::errc::cross_device_link) || error == std::errc::no_such_file_or_directory
                  ? Reason::several_nodes : Reason::no_shared_memory;
@@ -97,7 +97,11 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool 
     if (rank == 0) m.segment = make_segment(size, bytes, place, offer);
     mpi().Bcast(&offer, sizeof offer, MPI_BYTE, 0, comm);
     if (offer.segment[0] == 0) {
-        m.reason = static_cast<Reason>(offer.reason);
+        // Of several nodes' ranks a segment for all would be much too long, and is not needed.
+        const int mine_is_other = offer.machine != machine_number();
+        int some_are_other = 0;
+        mpi().Allreduce(&mine_is_other, &some_are_other, 1, MPI_INT, MPI_MAX, comm);
+        m.reason = some_are_other ? Reason::several_nodes : static_cast<Reason>(offer.reason);
         return m;
     }
 
@@ -124,7 +128,8 @@ Meeting meet(MPI_Comm comm, int rank, int size, const SharedSlots& layout, bool 
     m.segment.unlink();  // everybody has opened it who can
     bool others = false;
     for (const Presence& p : m.all) {
-        if (m.reason == Reason::none) m.reason = static_cast<Reason>(p.reason);
+        const auto theirs = static_cast<Reason>(p.reason);
+        if (m.reason == Reason::none || theirs == Reason::several_nodes) m.reason = theirs;
         (p.by_name ? m.by_name : others) |= p.reason != 0;
     }
     m.by_name &= !others;

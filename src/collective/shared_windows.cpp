@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/interposition.h"
 #include "collective/library.h"
 #include "collective/private_communicator.h"
 #include "config/config.h"
@@ -80,6 +81,8 @@ std::vector<SharedBlock::Peer> parts(MPI_Win win, int size) {
 }  // namespace
 
 void allocated(MPI_Comm comm, MPI_Win win) {
+    // Of a program that is only linked to this library other ranks may run another one, which is not.
+    if (!takes_collectives()) return;
     int rank = 0, size = 0;
     mpi().Comm_rank(comm, &rank);
     mpi().Comm_size(comm, &size);

@@ -52,7 +52,10 @@ public:
 
     void send(const RemoteMessage& m, const std::byte* from) override {
         if (m.offered) {
+            // To write its own window is an access as well.
+            if (way_ == Transport::rma_lock) mpi().Win_lock(MPI_LOCK_SHARED, rank_, 0, window_);
             if (m.bytes) std::memcpy(area(m.slot), from, m.bytes);
+            if (way_ == Transport::rma_lock) mpi().Win_unlock(rank_, window_);
             if (way_ == Transport::rma_flush) mpi().Win_sync(window_);
         } else if (m.bytes) {
             put(m.peer, from, m.bytes, place(m.slot));

@@ -94,18 +94,20 @@ void was_slow(PeersCache& cache) {
     cache.times_slow = std::min<std::uint8_t>(cache.times_slow + 1, most);
 }
 
+void was_fast(PeersCache& cache) { cache.times_slow = cache.usual = 0; }
+
 }  // namespace
 
 void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes >= short_bytes && is_slow(cache)) return copy_past_the_cache(to, from, bytes);
-    if (bytes < short_bytes || (bytes < long_bytes && cache.usual > 0)) {
-        cache.usual -= bytes >= short_bytes;
+    if (bytes < (cache.of_a_shared_core ? beginning : short_bytes)) {
         std::memcpy(to, from, bytes);
         return;
     }
+    if (is_slow(cache)) return copy_past_the_cache(to, from, bytes);
     if (bytes < long_bytes) {
-        if (short_one_is_slow(to, from, bytes)) was_slow(cache);
-        else cache = {.usual = usual_short};
+        if (cache.of_a_shared_core || cache.usual > 0) std::memcpy(to, from, bytes), cache.usual -= cache.usual > 0;
+        else if (short_one_is_slow(to, from, bytes)) was_slow(cache);
+        else was_fast(cache), cache.usual = usual_short;
         return;
     }
     std::size_t done = 0;
@@ -118,7 +120,7 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
             return copy_past_the_cache(to + done, from + done, bytes - done);
         }
     }
-    cache = {};
+    was_fast(cache);
 }
 
 void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes,
@@ -147,7 +149,7 @@ void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byt
         make(to + done, n);
         done += n;
     }
-    if (done > 0) cache = {};
+    if (done > 0) was_fast(cache);
     if (done < bytes) make(to + done, bytes - done);
 }
 

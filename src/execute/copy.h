@@ -23,6 +23,7 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 struct PeersCache {
     std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 4; so many copies go past it unmeasured
     std::uint8_t usual = 0;                    // so many short copies are not measured, since one was fast (copy.cpp)
+    bool of_a_shared_core = false;             // who waits for the core as well: short copies are not measured at all
 };
 
 // As memcpy, to memory that a peer has read last and reads next.  Its cache has the lines: taking one from it for each store

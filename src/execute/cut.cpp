@@ -32,10 +32,11 @@ constexpr std::size_t short_in_all = 4096;
 
 // No algorithm stages more than this in one run: every round of a tree or of a doubling
 // passes on at most everything, and there are no more rounds than log2(size) and the fold.
-// The root of a bcast may put everything to everybody.
+// The root of a bcast may put everything to everybody, and so may that of a tree of many degrees.
 std::size_t staging_bound(const Problem& p) {
     const auto size = static_cast<std::size_t>(p.size), rounds = static_cast<std::size_t>(std::bit_width(size));
-    return (total_bytes(p) + 64 * size) * (p.operation == Operation::bcast ? std::max(size, rounds + 2) : rounds + 2);
+    const bool to_everybody = p.operation == Operation::bcast || p.parameters.degree > 2;
+    return (total_bytes(p) + 64 * size) * (to_everybody ? std::max(size, rounds + 2) : rounds + 2);
 }
 
 bool all_wait_for_all(Operation o) {

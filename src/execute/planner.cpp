@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 #include "algorithms/blocks.h"
 #include "algorithms/lengths.h"
@@ -16,7 +17,7 @@
 namespace fanlight {
 
 Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSlots::Capacity room, std::span<std::byte> scratch)
-    : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), mapped_scratch_(scratch), shared_slots_(base, size, room) {
+    : rank_(rank), size_(size), single_copy_(single_copy || !scratch.empty()), capacity_(room), mapped_scratch_(scratch), shared_slots_(base, size, room) {
     options_.inlined = shared_slots_.payload_bytes();
     options_.single_copy = single_copy_;
     options_.single_copy_from = !scratch.empty() ? 0 : config().single_copy_from ? config().single_copy_from : CopySpeed::unmeasured;
@@ -67,6 +68,12 @@ void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint
     Builder::recycle(std::move(schedule));
 }
 
+// A fault of this library's, if anything.
+void Planner::must_have_room(const BoundSchedule& schedule) const {
+    if (!schedule.stages_at_reader && schedule.staged > shared_slots_.staging_bytes() * (schedule.uses_all_areas ? shared_slots_.areas() : 1))
+        throw std::logic_error("a plan stages " + std::to_string(schedule.staged) + " bytes, for which it has no room");
+}
+
 void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
     const Reach& reach = options.reach;
     plan.lengths = nullptr;
@@ -81,6 +88,7 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
         bind_piece(algorithm, p, plan.called, options, plan.parts[i].schedule);
         plan.parts[i].schedule.uses_all_areas = cut.uses_all_areas;
+        must_have_room(plan.parts[i].schedule);
         plan.parts[i].repeat = pieces[i].number;
     }
     // No offer is longer than all bytes together; in a neighborhood nobody knows these, so that none is lent there.
@@ -168,11 +176,21 @@ std::size_t Planner::longest_piece(const Share& share, const SharedSlots& slots)
 
 // Alike on all nodes: the largest has the least room for each rank.
 SharedSlots Planner::least_room(const Reach& reach) const {
-    return reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second) : shared_slots_;
+    return reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second, capacity_) : shared_slots_;
+}
+
+// What a rank stages, at most, to tell the lengths that travel first: 8 bytes for each of its node's ranks, and of each
+// message of 24 bytes or more (shorter ones need no staging) the rest of a line.  In an alltoallv each rank of a node tells
+// each other one a length for each node.
+std::size_t Planner::told_at_most(const Reach& reach) const {
+    const auto near = static_cast<std::size_t>(reach.nodes ? reach.nodes->sizes().second : size_);
+    const auto nodes = static_cast<std::size_t>(reach.nodes ? reach.nodes->count() : 1);
+    return near * std::max<std::size_t>(32, (8 * nodes + 63) / 64 * 64 * (nodes > 1));
 }
 
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
+    if (const SharedSlots slots = least_room(reach); lengths_first(algorithm) && told_at_most(reach) > slots.areas() * slots.staging_bytes()) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
     return algorithm.piecewise && longest_piece(share(algorithm, reach, most), least_room(reach)) >= shortest_piece;
 }
@@ -234,9 +252,8 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     BindOptions whole = options_for(options.reach);
     whole.single_copy = false;
     bind_piece(*lengths_first(algorithm), problem_at(lengths_of(problem), problem.rank), made.called, whole, made.parts.front().schedule);
-    // At most 8 bytes for each of the others, and of each message the rest of a line.
-    const auto near = static_cast<std::size_t>(options.reach.nodes ? options.reach.nodes->sizes().second : size_);
-    made.parts.front().schedule.uses_all_areas = 72 * near > least_room(options.reach).staging_bytes();
+    made.parts.front().schedule.uses_all_areas = told_at_most(options.reach) > least_room(options.reach).staging_bytes();
+    must_have_room(made.parts.front().schedule);
     plan = std::move(made);
 }
 

@@ -67,6 +67,7 @@ protected:
 
     const int rank_, size_;
     const bool single_copy_;
+    const SharedSlots::Capacity capacity_;
     bool oversubscribed_ = false;
     const std::span<std::byte> mapped_scratch_;
     SharedSlots shared_slots_;
@@ -87,6 +88,7 @@ private:
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
     void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
+    void must_have_room(const BoundSchedule&) const;
     static void find_long_results(const Problem&, Plan&);
     void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
     static void tell_lengths(const Problem&, Plan::Lengths&);
@@ -98,6 +100,7 @@ private:
     };
     Share share(const Algorithm&, const Reach&, MostNeighbors) const;
     SharedSlots least_room(const Reach&) const;
+    std::size_t told_at_most(const Reach&) const;
     static std::size_t longest_piece(const Share&, const SharedSlots&);
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
     std::size_t longest_rebound(const Problem&, const BindOptions&) const;

@@ -249,6 +249,17 @@ TEST(BoundAreas, HoldTheLengthsThatTravelFirst) {
     }
 }
 
+// The root of a tree with so many children puts the vector to all of them.
+TEST(BoundAreas, HoldWhatARootPutsToManyChildren) {
+    const Groups groups(16, How::staged);
+    const Algorithm& algorithm = *find_algorithm(Operation::allreduce, "binomial");
+    Problem problem{.operation = Operation::allreduce, .size = 16, .bytes = 17600, .element = 4};
+    problem.parameters.degree = 16;
+    const std::vector<Plan> plans = plans_of(groups, algorithm, problem);
+    ASSERT_EQ(plans.size(), 16u);
+    EXPECT_EQ(proved(algorithm, problem, plans, groups.slots), "");
+}
+
 // Nor does a piece that somebody asked for go where each of many peers would have less than a line.
 TEST(BoundAreas, HoldNoPiecesOfManyRanks) {
     const Groups groups(257, How::copied_once);
