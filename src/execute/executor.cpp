@@ -30,7 +30,8 @@ void Executor::enter() {
     has_later_areas_ = false;
     latest_ = went_ahead_ = put_ahead_ = 0;
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
-    caches_.assign(static_cast<std::size_t>(size_), {.of_a_shared_core = waiter.oversubscribed()});
+    readers_cache_ = {.of_a_shared_core = waiter.oversubscribed()};
+    caches_.assign(static_cast<std::size_t>(size_), readers_cache_);
     memory_.enter();
 }
 
