@@ -69,20 +69,13 @@ std::uint64_t cycles() {
     return __rdtscp(&core);  // after all before it
 }
 
-// Whether the stores took long; what the loads take is not counted.
-bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes) {
+// Whether the stores took long; what the loads take is not counted.  A few stores are only queued until the peer's cache has
+// given their lines: `until_there` waits for that.
+bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes, bool until_there) {
     for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(*reinterpret_cast<const volatile std::byte*>(from + i));
     const std::uint64_t start = cycles();
     std::memcpy(to, from, bytes);
-    return cycles() - start > bytes / 64 * slow_line;
-}
-
-// With the time until the peer's cache has given all lines: so few stores are else only queued.
-bool short_one_is_slow(std::byte* to, const std::byte* from, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(*reinterpret_cast<const volatile std::byte*>(from + i));
-    const std::uint64_t start = cycles();
-    std::memcpy(to, from, bytes);
-    _mm_mfence();
+    if (until_there) _mm_mfence();
     return cycles() - start > bytes / 64 * slow_line;
 }
 
@@ -106,14 +99,14 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
     if (is_slow(cache)) return copy_past_the_cache(to, from, bytes);
     if (bytes < long_bytes) {
         if (cache.of_a_shared_core || cache.usual > 0) std::memcpy(to, from, bytes), cache.usual -= cache.usual > 0;
-        else if (short_one_is_slow(to, from, bytes)) was_slow(cache);
+        else if (copied_slowly(to, from, bytes, true)) was_slow(cache);
         else was_fast(cache), cache.usual = usual_short;
         return;
     }
     std::size_t done = 0;
     for (std::size_t next = beginning; done < bytes; next = done) {
         next = std::min(next, bytes - done);
-        const bool slow = copied_slowly(to + done, from + done, next);
+        const bool slow = copied_slowly(to + done, from + done, next, false);
         done += next;
         if (slow) {
             was_slow(cache);
@@ -139,7 +132,7 @@ void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byt
     if (piece > 0 && bytes >= beginning && is_slow(cache)) return go_past_the_cache();
     while (piece > 0 && bytes - done >= long_bytes) {
         make(made, piece);
-        const bool slow = copied_slowly(to + done, made, piece);
+        const bool slow = copied_slowly(to + done, made, piece, false);
         done += piece;
         if (slow) {
             was_slow(cache);
