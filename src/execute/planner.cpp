@@ -179,13 +179,12 @@ SharedSlots Planner::least_room(const Reach& reach) const {
     return reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second, capacity_) : shared_slots_;
 }
 
-// What a rank stages, at most, to tell the lengths that travel first: 8 bytes for each of its node's ranks, and of each
-// message of 24 bytes or more (shorter ones need no staging) the rest of a line.  In an alltoallv each rank of a node tells
-// each other one a length for each node.
+// What a rank stages, at most, to tell the lengths that travel first: each once, in messages of at least three (shorter ones need
+// no staging), which take whole lines.  In an alltoallv each rank of a node tells each other one a length for each node.
 std::size_t Planner::told_at_most(const Reach& reach) const {
     const auto near = static_cast<std::size_t>(reach.nodes ? reach.nodes->sizes().second : size_);
     const auto nodes = static_cast<std::size_t>(reach.nodes ? reach.nodes->count() : 1);
-    return near * std::max<std::size_t>(32, (8 * nodes + 63) / 64 * 64 * (nodes > 1));
+    return near * std::max<std::size_t>(22, (8 * nodes + 63) / 64 * 64 * (nodes > 1));
 }
 
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
