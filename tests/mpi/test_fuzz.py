@@ -12,7 +12,7 @@ import fuzz  # noqa: E402
 
 @pytest.mark.parametrize("mpi", [MPICH, OPENMPI, IMPI], ids=str)
 def test_random_programs(mpi, fanlight_only):
-    failures = fuzz.run(fuzz.Case(mpi, seed) for seed in fuzz.seeds(8))
+    failures = fuzz.run(fuzz.Case(mpi, seed) for seed in fuzz.seeds(5))
     assert not failures, "\n\n".join(failures)
 
 
