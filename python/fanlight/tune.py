@@ -131,7 +131,7 @@ def aged(before: stats.Ratio | None, choice: str, now_: dict[str, stats.Ratio]) 
         if fresh.low <= stats.WINS_BELOW:
             return ""
         return f"took {before.ratio:.2f} of the MPI library's time, takes {fresh.ratio:.2f} [{fresh.low:.2f}, {fresh.high:.2f}]"
-    better = {n: r for n, r in now_.items() if r.high < stats.WINS_BELOW ** 2}
+    better = {n: r for n, r in now_.items() if r.high < stats.RETURNS_BELOW}
     name = min(better, key=lambda n: better[n].ratio, default="")
     return f"the MPI library's own was kept, {name} takes {better[name].ratio:.2f} of its time" if name else ""
 

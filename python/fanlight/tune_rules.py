@@ -30,14 +30,17 @@ class Measured:
     excluded: dict[tuple[int, str, int], dict[str, str]] = field(default_factory=dict)
     # (ranks, operation) -> when, where that is not `date`
     dates: dict[tuple[int, str], str] = field(default_factory=dict)
+    # (ranks, operation, size) -> what an earlier measurement of it chose
+    earlier: dict[tuple[int, str, int], str] = field(default_factory=dict)
 
     def when(self, ranks: int, operation: str) -> str:
         return self.dates.get((ranks, operation), self.date)
 
-    def keep_others_of(self, before: Measured):
-        """What was measured before and is not measured anew, of this very kind of machine."""
+    def follow(self, core, before: Measured):
+        """An earlier measurement of this very kind of machine: what it chose, and what is not measured anew."""
         if before.fingerprint != self.fingerprint:
             return
+        self.earlier = {(r.ranks, r.operation, size): r.choice for r in decide(core, before) for size in r.sizes}
         new = {(n, o) for n, o, _ in self.cells}
         for key, launches in before.cells.items():
             if key[:2] not in new and self.runs.setdefault(key[0], before.runs[key[0]]) == before.runs[key[0]]:
@@ -55,7 +58,7 @@ class Measured:
 
     def save(self, path: Path):
         rows = [{"ranks": n, "operation": o, "size": s, "date": self.when(n, o), "launches": launches,
-                 "excluded": self.excluded.get((n, o, s), {})}
+                 "excluded": self.excluded.get((n, o, s), {}), "earlier": self.earlier.get((n, o, s), "")}
                 for (n, o, s), launches in self.cells.items()]
         _write(path, json.dumps({"format": 1, "fingerprint": self.fingerprint, "date": self.date, "minutes": self.minutes,
                                  "library": self.library, "runs": self.runs, "cells": rows}) + "\n")
@@ -72,6 +75,7 @@ class Measured:
                 made.cells[key], made.dates[key[:2]] = row["launches"], row["date"]
                 if row["excluded"]:
                     made.excluded[key] = row["excluded"]
+                made.earlier[key] = row.get("earlier", "")
         except OSError as e:
             raise FanlightError(f"{path}: {e.strerror}", "`fanlight tune` measures.") from e
         except (ValueError, KeyError, TypeError) as e:
@@ -116,13 +120,14 @@ def decide(core, measured: Measured) -> list[Range]:
         for operation in measured.operations(ranks):
             sizes = measured.sizes(ranks, operation)
             cells = [measured.cells[ranks, operation, size] for size in sizes]
-            if not tune_plan.has_sizes(operation):
-                rule = by_rule(core, measured, ranks, operation, sizes[0])
-                out.append(Range(ranks, operation, sizes[0], sizes[-1], stats.choose_for_any_size(cells, rule), tuple(sizes)))
-                continue
             rules = [by_rule(core, measured, ranks, operation, size) for size in sizes]
+            earlier = [measured.earlier.get((ranks, operation, size), stats.UNDECIDED) for size in sizes]
+            if not tune_plan.has_sizes(operation):
+                choice = stats.choose_for_any_size(cells, rules[0], earlier[0])
+                out.append(Range(ranks, operation, sizes[0], sizes[-1], choice, tuple(sizes)))
+                continue
             out += [Range(ranks, operation, first, last, choice, tuple(of))
-                    for first, last, choice, of in stats.ranges(sizes, stats.choose(cells, rules))]
+                    for first, last, choice, of in stats.ranges(sizes, stats.choose(cells, rules, earlier))]
     return out
 
 

@@ -204,9 +204,9 @@ class Run:
             as_before = ""
             if path.with_suffix(".json").exists():
                 before = Measured.load(path.with_suffix(".json"))
+                m.follow(self.core, before)
                 same, common = tune_map.agreement(self.core, before, m)
                 as_before = f"; {same} of {common} choices are those of {before.date[:10]}" * bool(common)
-                m.keep_others_of(before)
             ranges = tune_rules.write(self.core, m, path)
             won = sum(len(r.sizes) for r in ranges if r.choice not in (stats.NATIVE, stats.UNDECIDED))
             rules = sum(r.choice != stats.UNDECIDED for r in ranges)

@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 WINS_BELOW = 0.95    # the upper bound of the ratio to the MPI library's own
-AS_GOOD_AS = 1.03    # another algorithm than the built-in rules' must surely be so much faster
+STAYS_BELOW = 1.0    # of what an earlier measurement chose
+RETURNS_BELOW = 0.9  # where an earlier measurement kept the MPI library's own
+AS_GOOD_AS = 1.03    # so much faster another algorithm must surely be than the earlier or the built-in rules' choice
 CHANGE_COSTS = 1.06  # so much faster the next size's algorithm must be for a range of its own
 NATIVE = "native"
 UNDECIDED = ""         # what the built-in rules say
@@ -86,20 +88,28 @@ def drift(launches: list[dict[str, list[float]]]) -> float:
     return max(medians) / min(medians) - 1 if medians else 0.0
 
 
-def winners(cell: dict[str, Ratio]) -> dict[str, Ratio]:
-    return {name: r for name, r in cell.items() if r.high < WINS_BELOW}
+def bound(name: str, earlier: str) -> float:
+    """What the upper end of an algorithm's interval must be below.  An earlier choice stands until it is clearly otherwise:
+    what was close to the bound would else be the one thing now and the other the next time."""
+    if earlier == NATIVE:
+        return RETURNS_BELOW
+    return STAYS_BELOW if name == earlier else WINS_BELOW
 
 
-def surely_slower(launches: list[dict[str, list[float]]], names: Iterable[str], by_rule: str) -> dict[str, float]:
+def winners(cell: dict[str, Ratio], earlier: str = UNDECIDED) -> dict[str, Ratio]:
+    return {name: r for name, r in cell.items() if r.high < bound(name, earlier)}
+
+
+def surely_slower(launches: list[dict[str, list[float]]], names: Iterable[str], standing: str) -> dict[str, float]:
     """By how much each of these algorithms is slower than the fastest, as far as it is certain: the logarithm of the lower end
-    of the interval.  What the built-in rules say is preferred to what is as good, and so, by a hair, is a short name: which of
-    two equals is chosen must not depend on chance."""
+    of the interval.  What stands now is preferred to what is as good, and so, by a hair, is a short name: which of two equals
+    is chosen must not depend on chance."""
     names = sorted(names, key=lambda name: (len(name), name))
     cell = ratios(launches)
     fastest = min(names, key=lambda name: cell[name].ratio)
     to_fastest = ratios(launches, fastest)
     return {name: (max(0.0, math.log(to_fastest[name].low)) if name != fastest else 0.0) + 1e-6 * place
-            - (math.log(AS_GOOD_AS) if name == by_rule else 0.0) for place, name in enumerate(names)}
+            - (math.log(AS_GOOD_AS) if name == standing else 0.0) for place, name in enumerate(names)}
 
 
 def cheapest(costs: list[dict[str, float]]) -> list[str]:
@@ -115,31 +125,36 @@ def cheapest(costs: list[dict[str, float]]) -> list[str]:
     return min(ways.values(), key=lambda one: one[0])[1]
 
 
-def choose(cells: list[list[dict[str, list[float]]]], rules: list[str]) -> list[str]:
+def _standing(by_rule: str, earlier: str) -> str:
+    return earlier if earlier not in (NATIVE, UNDECIDED) else by_rule
+
+
+def choose(cells: list[list[dict[str, list[float]]]], rules: list[str], earlier: list[str] | None = None) -> list[str]:
     """For sizes that follow each other: an algorithm that wins in its cell, or the MPI library's own where none does.
-    None that is surely slower than another, where a change of algorithm costs and what the built-in rules say is preferred."""
+    None that is surely slower than another, where a change of algorithm costs and what stands now is preferred: the choice
+    of an earlier measurement, else of the built-in rules."""
     if not cells:
         return []
     costs = []
-    for launches, by_rule in zip(cells, rules):
-        allowed = winners(ratios(launches))
-        costs.append(surely_slower(launches, allowed, by_rule) if allowed else {NATIVE: 0.0})
+    for launches, by_rule, before in zip(cells, rules, earlier or [UNDECIDED] * len(cells)):
+        allowed = winners(ratios(launches), before)
+        costs.append(surely_slower(launches, allowed, _standing(by_rule, before)) if allowed else {NATIVE: 0.0})
     return cheapest(costs)
 
 
-def choose_for_any_size(cells: list[list[dict[str, list[float]]]], by_rule: str) -> str:
+def choose_for_any_size(cells: list[list[dict[str, list[float]]]], by_rule: str, earlier: str = UNDECIDED) -> str:
     """One for all sizes: faster than the MPI library's own taken together, and slower nowhere; the MPI library's own
     where none wins anywhere.  What is faster for some sizes and slower for others nobody can decide once for all."""
     compared = [ratios(launches) for launches in cells]
 
     def wins(name: str) -> bool:
         return (all(name in cell and cell[name].high < 1 / WINS_BELOW for cell in compared)
-                and statistics.fmean(math.log(cell[name].high) for cell in compared) < math.log(WINS_BELOW))
+                and statistics.fmean(math.log(cell[name].high) for cell in compared) < math.log(bound(name, earlier)))
 
     names = [name for name in (compared[0] if compared else ()) if wins(name)]
     if not names:
-        return UNDECIDED if any(winners(cell) for cell in compared) else NATIVE
-    costs = [surely_slower(launches, names, by_rule) for launches in cells]
+        return UNDECIDED if any(winners(cell, earlier) for cell in compared) else NATIVE
+    costs = [surely_slower(launches, names, _standing(by_rule, earlier)) for launches in cells]
     return min(names, key=lambda name: sum(cost[name] for cost in costs))
 
 

@@ -103,15 +103,17 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
         else was_fast(cache), cache.usual = usual_short;
         return;
     }
-    std::size_t done = 0;
-    for (std::size_t next = beginning; done < bytes; next = done) {
-        next = std::min(next, bytes - done);
-        const bool slow = copied_slowly(to + done, from + done, next, false);
-        done += next;
+    for (std::size_t done = 0; done < bytes;) {
+        const std::size_t timed = std::min(beginning, bytes - done);
+        const bool slow = copied_slowly(to + done, from + done, timed, false);
+        done += timed;
         if (slow) {
             was_slow(cache);
             return copy_past_the_cache(to + done, from + done, bytes - done);
         }
+        const std::size_t untimed = std::min(std::max(done, 3 * beginning), bytes - done);
+        std::memcpy(to + done, from + done, untimed);
+        done += untimed;
     }
     was_fast(cache);
 }
@@ -165,5 +167,15 @@ void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* lef
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }
 
 #endif
+
+void copy_pages_together(std::byte* to, const std::byte* from, std::size_t bytes) {
+    constexpr std::size_t page = 4096, turn = 128;
+    std::size_t done = (page - reinterpret_cast<std::uintptr_t>(from) % page) % page;
+    std::memcpy(to, from, done);
+    for (; bytes - done >= pages_together; done += pages_together)
+        for (std::size_t i = done; i < done + page; i += turn)
+            for (std::size_t at = i; at < i + pages_together; at += page) std::memcpy(to + at, from + at, turn);
+    std::memcpy(to + done, from + done, bytes - done);
+}
 
 }  // namespace fanlight

@@ -23,7 +23,7 @@ struct CombinerCall {
 
 inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std::byte* from, std::size_t bytes) {
     if (schedule.has_long_results) [[unlikely]] copy_past_the_cache(to, from, bytes);
-    else std::memcpy(to, from, bytes);
+    else copy_from_peer(to, from, bytes);
 }
 
 // Looks once.

@@ -24,7 +24,7 @@ template <class Copy>
 void copies(Copy&& copy, Pages pages) {
     std::vector<std::byte> from(room);
     for (std::size_t i = 0; i < room; ++i) from[i] = other_in_each_page(i);
-    for (const std::size_t bytes : {0ul, 1ul, 63ul, 2047ul, 2048ul, 4096ul, 8191ul, 8192ul, 8193ul, 12289ul, 65537ul, 262144ul, (2ul << 20) + 77})
+    for (const std::size_t bytes : {0ul, 1ul, 63ul, 2047ul, 2048ul, 4096ul, 8191ul, 8192ul, 8193ul, 12289ul, 16384ul, 40001ul, 65536ul, 65537ul, 262144ul, (2ul << 20) + 77})
         for (const std::size_t shift : {0ul, 1ul, 63ul}) {
             void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             ASSERT_NE(mapped, MAP_FAILED);
@@ -45,6 +45,8 @@ TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
     copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(used, to, from, bytes); }, Pages::used);
     copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(fresh, to, from, bytes); }, Pages::fresh);
 }
+
+TEST(Copy, FromAPeerCopiesAllAndNothingElse) { copies(copy_from_peer, Pages::used); }
 
 // The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
 void of_elements(const void* left, const void* right, void* into, std::size_t bytes, const void* context) {

@@ -97,6 +97,19 @@ def test_one_for_all_sizes():
     assert stats.choose_for_any_size([cell(a=0.5, b=0.501)] * 2, "b") == "b" and stats.choose_for_any_size([cell(a=0.5, b=0.6)] * 2, "b") == "a"
 
 
+def test_an_earlier_choice_stands_until_it_is_clearly_otherwise():
+    near, slow = cell(noise=0.01, a=0.96, b=0.945), cell(noise=0.01, a=1.02)
+    assert stats.choose([near], [NATIVE]) == [NATIVE] and stats.choose([near], [NATIVE], ["a"]) == ["a"]
+    assert stats.choose([slow], [NATIVE], ["a"]) == [NATIVE]
+    won = cell(noise=0.01, a=0.92)
+    assert stats.choose([won], [NATIVE]) == ["a"] and stats.choose([won], [NATIVE], [NATIVE]) == [NATIVE]
+    assert stats.choose([cell(noise=0.01, a=0.85)], [NATIVE], [NATIVE]) == ["a"]
+    # It comes before the built-in rules' choice, where it is as good.
+    assert stats.choose([cell(a=0.700, b=0.702)], ["a"], ["b"]) == ["b"] and stats.choose([cell(a=0.5, b=0.6)], ["a"], ["b"]) == ["a"]
+    assert stats.choose_for_any_size([cell(a=0.97), cell(a=0.97)], NATIVE, "a") == "a"
+    assert stats.choose_for_any_size([cell(a=0.92), cell(a=0.92)], NATIVE, NATIVE) == NATIVE
+
+
 def test_ranges():
     assert stats.ranges([8, 64, 512, 4096], ["a", "a", NATIVE, "b"]) == [
         (8, 180, "a", [8, 64]), (181, 1447, NATIVE, [512]), (1448, 4096, "b", [4096])]
@@ -219,9 +232,11 @@ def test_undecided_is_left_to_the_built_in_rules(tmp_path):
 def test_round_trip(tmp_path):
     m = made()
     m.excluded[4, "bcast", 64] = {"tree": "wrong: 8 words"}
+    m.earlier[4, "bcast", 64] = NATIVE
     m.save(tmp_path / "m.json")
     again = tune_rules.Measured.load(tmp_path / "m.json")
     assert (again.cells, again.runs, again.excluded, again.fingerprint) == (m.cells, m.runs, m.excluded, m.fingerprint)
+    assert again.earlier == {key: NATIVE if key == (4, "bcast", 64) else "" for key in m.cells}
     assert tune_rules.text(_core, again, tune_rules.decide(_core, again)) == tune_rules.text(_core, m, tune_rules.decide(_core, m))
     assert "excluded: bcast 64 on 4 ranks: tree: wrong" in tune_rules.text(_core, m, [])
     (tmp_path / "x.json").write_text("{}")
@@ -232,15 +247,16 @@ def test_round_trip(tmp_path):
 def test_others_are_kept():
     old, new = made(["bcast"], ranks=2), made(["allreduce"])
     old.date, old_key = "2025-01-01", (2, "bcast", 8)
-    new.keep_others_of(old)
+    new.follow(_core, old)
     assert new.cells[old_key] == old.cells[old_key] and new.when(2, "bcast") == "2025-01-01" and new.when(4, "allreduce") == new.date
+    assert new.earlier[old_key] == {(r.ranks, r.operation, size): r.choice for r in tune_rules.decide(_core, old) for size in r.sizes}[old_key]
     # What was measured anew, or elsewhere, is not.
     newer = made(["bcast"], [64], ranks=2)
-    newer.keep_others_of(old)
+    newer.follow(_core, old)
     assert list(newer.cells) == [(2, "bcast", 64)]
     elsewhere = made(["allreduce"])
     elsewhere.fingerprint = {**elsewhere.fingerprint, "binding": "core"}
-    elsewhere.keep_others_of(old)
+    elsewhere.follow(_core, old)
     assert old_key not in elsewhere.cells
 
 
