@@ -67,8 +67,11 @@ bool CopySpeed::read(int peer, pid_t pid, std::uint64_t blocks) {
 std::size_t CopySpeed::copied_once_from() {
     std::vector<double> in;
     PeersCache cache;
-    for (std::size_t i = 0; i < count_; ++i)
-        in.push_back(microseconds([&] { copy_for_peer(cache, staging(i, rank_), memory_.data() + i * bytes_, bytes_); }));
+    // Each second one past the caches: later on, when a rank goes round in all areas, it takes no longer than that.
+    for (std::size_t i = 0; i < count_; ++i) {
+        std::byte *const to = staging(i, rank_), *const from = memory_.data() + i * bytes_;
+        in.push_back(microseconds([&] { i % 2 == 0 ? copy_for_peer(cache, to, from, bytes_) : copy_past_the_cache(to, from, bytes_); }));
+    }
     return from_times(bytes_, least(in) + least(out_), least(once_), least(once_short_));
 }
 
