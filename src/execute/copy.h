@@ -20,7 +20,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes);
 
 // As memcpy, of what a peer has written.  The processor fetches ahead within a page, so it is done sooner with four pages at
-// a time; not where the results are not in this core's own cache, as long ones are not.
+// a time.  Longer messages have results that leave this core's own cache; with them it takes longer.
 constexpr std::size_t pages_together = 16 * 1024, pages_together_to = 64 * 1024;
 void copy_pages_together(std::byte* to, const std::byte* from, std::size_t bytes);
 inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t bytes) {

@@ -110,8 +110,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
     const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
     const auto channel_of = [&](const BoundStep& s) -> Channel& { return *reinterpret_cast<Channel*>(slot + s.channel); };
     const auto taken = [&](std::uint64_t messages) { return messages_taken(sequence, messages); };
-    // Whom no one waits for may be behind.  What it finds in the next operation, likely one like this, is then on its way.  (GCC
-    // drops a prefetch that is all that an `if` does.)
+    // Whom no one waits for may be behind.  What it finds in the next operation, likely one like this, is then on its way.  (With
+    // an `if` around the prefetch GCC 12 drops both.)
     const std::byte* const ahead = schedule.sends_end == 0 ? shared_slots_.slot(sequence + 1) : slot;
     const CombinerCall apply{combiner};
 
