@@ -1,5 +1,7 @@
 // alltoallv, alltoallw: blocks of their own lengths to each rank and from each; alltoallw's have
 // datatypes of their own as well.
+#include <type_traits>
+
 #include "collective/block_lists.h"
 #include "collective/operations.h"
 #include "schedule/per_thread.h"
@@ -14,45 +16,80 @@ struct Exchange {
     Blocks from, to;
 };
 
+// The fast path: the same counts, places and named datatypes as at the last call.
+template <class C, class D>
+bool same_call(const LastCall& last, const CommunicatorContext& s, const void* send, const C* send_counts, const D* send_displacements,
+               MPI_Datatype send_type, const void* receive, const C* receive_counts, const D* receive_displacements, MPI_Datatype receive_type) {
+    if (last.count < 0 || last.datatype != send_type || last.other_datatype != receive_type || !ordinary(send) || !ordinary(receive)) return false;
+    if (!last.has_arrays(send_counts, send_displacements, s.size, 2, 0) || !last.has_arrays(receive_counts, receive_displacements, s.size, 2, 1)) return false;
+    const auto own = static_cast<std::size_t>(s.rank), n = static_cast<std::size_t>(s.size);
+    const auto place = [](const void* memory, std::ptrdiff_t at, std::size_t size) { return static_cast<const std::byte*>(memory) + at * static_cast<std::ptrdiff_t>(size); };
+    return last.counts[own] == 0 || place(send, last.places[own], last.size) != place(receive, last.places[n + own], last.other_size);
+}
+
+template <class C, class D>
+void remember(LastCall& last, const Decision& d, const C* send_counts, const D* send_displacements, OneForAll send_types, const C* receive_counts,
+              const D* receive_displacements, OneForAll receive_types, int size) {
+    const auto plain = [](OneForAll& types) { return types.acceptable() && is_plain({nullptr, 0, types.found}); };
+    if (d.plan.lengths || !plain(send_types) || !plain(receive_types)) return;
+    last.decision = &d;
+    last.count = 0;
+    last.datatype = send_types.handle;
+    last.other_datatype = receive_types.handle;
+    last.root = 0;
+    last.size = send_types.found->size;
+    last.other_size = receive_types.found->size;
+    last.counts.clear();
+    last.places.clear();
+    last.add_arrays(send_counts, send_displacements, size);
+    last.add_arrays(receive_counts, receive_displacements, size);
+}
+
 template <class C, class D, class Types>
-const Decision* exchange(Call& call, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
+const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
-    CommunicatorContext* s = call.context();
-    if (!s) return nullptr;
-    const Decision& chosen = s->decide(Operation::alltoallv, 0);
+    const Decision& chosen = s.decide(Operation::alltoallv, 0);
     if (!chosen.algorithm) return call.pass(chosen.reason);
     auto& [from, to] = per_thread<Exchange>();
     const bool in_place = send == MPI_IN_PLACE;
-    const auto own = static_cast<std::size_t>(s->rank);
-    if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s->size, to, is_nobody)) return call.pass(Reason::arguments);
-    if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s->size, from, is_nobody) ||
+    const auto own = static_cast<std::size_t>(s.rank);
+    if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s.size, to, is_nobody)) return call.pass(Reason::arguments);
+    if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s.size, from, is_nobody) ||
                       bytes_of(from[own]) != bytes_of(to[own]) || same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
 
-    const Trim trim{s->workspace};
-    Problem& problem = s->problem(Operation::alltoallv);
+    const Trim trim{s.workspace};
+    Problem& problem = s.problem(Operation::alltoallv);
     const bool direct = all_packed(to);
-    std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, call.workspace(*s), Workspace::output);
+    std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, call.workspace(s), Workspace::output);
     const Blocks& sent = in_place ? to : from;
     const std::byte* input;
     if (!in_place && all_packed(sent)) {
         input = as_they_lie(sent, problem.sends);
     } else {
-        std::byte* const packed = in_line(sent, problem.sends, call.workspace(*s), Workspace::input);
+        std::byte* const packed = in_line(sent, problem.sends, call.workspace(s), Workspace::input);
         pack_all(sent, problem.sends, packed);
         input = packed;
     }
-    const Decision& d = call.planned(*s, chosen, problem);
+    const Decision& d = call.planned(s, chosen, problem);
+    if constexpr (std::is_same_v<Types, OneForAll>) {
+        if (direct && !in_place && all_packed(sent) && input && output && !call.starts()) {
+            LastCall& last = s.last(Operation::alltoallv);
+            remember(last, d, send_counts, send_displacements, send_types, receive_counts, receive_displacements, receive_types, s.size);
+            last.input = input - static_cast<const std::byte*>(send);
+            last.output = output - static_cast<std::byte*>(receive);
+        }
+    }
     if (direct) {
-        call.run(*s, d, input, output, nullptr);
+        call.run(s, d, input, output, nullptr);
     } else if (call.starts()) {
         Blocks kept = to;
         for (Elements& e : kept)
             if (e.datatype) e.datatype = call.kept(e.datatype);
-        call.run(*s, d, input, output, nullptr, [=, places = problem.blocks] { unpack_all(kept, places, output); });
+        call.run(s, d, input, output, nullptr, [=, places = problem.blocks] { unpack_all(kept, places, output); });
     } else {
-        s->run(d, input, output, nullptr);
+        s.run(d, input, output, nullptr);
         unpack_all(to, problem.blocks, output);
     }
     return &d;
@@ -63,14 +100,25 @@ const Decision* exchange(Call& call, const void* send, const C* send_counts, con
 template <class C, class D>
 const Decision* alltoallv(Call& call, const void* send, const C* send_counts, const D* send_displacements, MPI_Datatype send_type,
                           void* receive, const C* receive_counts, const D* receive_displacements, MPI_Datatype receive_type) {
-    return exchange(call, send, send_counts, send_displacements, OneForAll{send_type}, receive, receive_counts,
+    CommunicatorContext* s = call.context();
+    if (!s) return nullptr;
+    const LastCall& last = s->last(Operation::alltoallv);
+    if (!call.starts() && same_call(last, *s, send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, receive_type)) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!call.serves(d)) return nullptr;
+        call.run(*s, d, static_cast<const std::byte*>(send) + last.input, static_cast<std::byte*>(receive) + last.output, nullptr);
+        return &d;
+    }
+    return exchange(call, *s, send, send_counts, send_displacements, OneForAll{send_type}, receive, receive_counts,
                     receive_displacements, OneForAll{receive_type});
 }
 
 template <class C, class D>
 const Decision* alltoallw(Call& call, const void* send, const C* send_counts, const D* send_displacements, const MPI_Datatype* send_types,
                           void* receive, const C* receive_counts, const D* receive_displacements, const MPI_Datatype* receive_types) {
-    return exchange(call, send, send_counts, send_displacements, OneForEach{send_types}, receive, receive_counts,
+    CommunicatorContext* s = call.context();
+    if (!s) return nullptr;
+    return exchange(call, *s, send, send_counts, send_displacements, OneForEach{send_types}, receive, receive_counts,
                     receive_displacements, OneForEach{receive_types});
 }
 

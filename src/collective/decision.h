@@ -49,9 +49,26 @@ struct LastCall {
     int root = -1;
     Combiner combiner{};
     bool same_bits = true;  // as the MPI library's own result
-    // allgatherv, reduce_scatter: what the arrays were.
+    // Blocks of their own lengths: what the arrays were, where the first block lies in each buffer, and the datatypes' sizes.
     std::vector<std::ptrdiff_t> counts = {}, places = {};
-    std::size_t size = 0, other_size = 0;  // allgatherv: of the datatypes
+    std::ptrdiff_t input = 0, output = 0;
+    std::size_t size = 0, other_size = 0;
+
+    // The arrays of one side; alltoallv has two, one behind the other.
+    template <class C, class D>
+    void add_arrays(const C* all_counts, const D* displacements, int ranks) {
+        counts.insert(counts.end(), all_counts, all_counts + ranks);
+        places.insert(places.end(), displacements, displacements + ranks);
+    }
+    template <class C, class D>
+    bool has_arrays(const C* all_counts, const D* displacements, int ranks, int sides = 1, int side = 0) const {
+        const auto n = static_cast<std::size_t>(ranks), first = n * static_cast<std::size_t>(side);
+        if (counts.size() != n * static_cast<std::size_t>(sides) || !all_counts || !displacements) return false;
+        for (std::size_t r = 0; r < n; ++r)
+            if (counts[first + r] != static_cast<std::ptrdiff_t>(all_counts[r]) || places[first + r] != static_cast<std::ptrdiff_t>(displacements[r]))
+                return false;
+        return true;
+    }
 };
 
 }  // namespace fanlight

@@ -85,14 +85,41 @@ const void* own_place(const BlockList& list, int rank, const void* memory) {
     return static_cast<const std::byte*>(memory) + list.distance[static_cast<std::size_t>(rank)];
 }
 
+// The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
+// operations the ranks that are not the root have nothing else.
+bool same_own(const LastCall& last, const void* own, MPI_Count count, MPI_Datatype handle) {
+    return last.count == count && last.datatype == handle && ordinary(own);
+}
 template <class C, class D>
-bool same_arrays(const LastCall& last, const C* counts, const D* displacements, int size) {
-    const auto n = static_cast<std::size_t>(size);
-    if (last.counts.size() != n || !counts || !displacements) return false;
-    for (std::size_t r = 0; r < n; ++r)
-        if (last.counts[r] != static_cast<std::ptrdiff_t>(counts[r]) || last.places[r] != static_cast<std::ptrdiff_t>(displacements[r]))
-            return false;
-    return true;
+bool same_all(const LastCall& last, const void* all, const C* counts, const D* displacements, MPI_Datatype handle, int size) {
+    return last.other_datatype == handle && ordinary(all) && last.has_arrays(counts, displacements, size);
+}
+// ... of a root that has both.
+template <class C, class D>
+bool same_at_root(const LastCall& last, const void* own, const void* all, const C* counts, const D* displacements, MPI_Datatype handle, int size) {
+    if (!same_all(last, all, counts, displacements, handle, size)) return false;
+    const std::ptrdiff_t place = last.places[static_cast<std::size_t>(last.root)] * static_cast<std::ptrdiff_t>(last.other_size);
+    return !wrongly_in_place(own, static_cast<const std::byte*>(all) + place);
+}
+
+void remember_own(LastCall& last, const Decision& d, const Elements& own, MPI_Datatype handle, int root) {
+    last.decision = &d;
+    last.count = own.count;
+    last.datatype = handle;
+    last.size = own.datatype->size;
+    last.root = root;
+}
+template <class C, class D>
+void remember_all(LastCall& last, const C* counts, const D* displacements, int size, const BlockList& list, MPI_Datatype handle) {
+    last.other_datatype = handle;
+    last.other_size = list.datatype->size;
+    last.counts.clear();
+    last.places.clear();
+    last.add_arrays(counts, displacements, size);
+}
+// Rooted operations have plans for lengths that they know; one whose lengths travel first is told them at each call.
+bool may_remember(const Call& call, const Decision& d, const Elements& own, bool in_place) {
+    return !in_place && is_plain(own) && !call.starts() && !d.plan.lengths;
 }
 
 // The datatypes of the last call, other counts, blocks one behind the other: null where that is not so.
@@ -132,11 +159,10 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgatherv);
-    if (last.count == send_count && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) &&
-        ordinary(receive) && same_arrays(last, receive_counts, displacements, s->size)) [[likely]] {
+    if (same_own(last, send, send_count, send_type) && same_all(last, receive, receive_counts, displacements, receive_type, s->size)) [[likely]] {
         const Decision& d = *last.decision;
         if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, static_cast<std::byte*>(receive) + last.other_count, nullptr);
+        call.run(*s, d, send, static_cast<std::byte*>(receive) + last.output, nullptr);
         return &d;
     }
 
@@ -162,15 +188,9 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
     if (!in_place && is_plain(own) && list.datatype->named() && (in_line || !d.algorithm)) {
-        last.decision = &d;
-        last.count = send_count;
-        last.other_count = start;
-        last.datatype = send_type;
-        last.other_datatype = receive_type;
-        last.size = own.datatype->size;
-        last.other_size = list.datatype->size;
-        last.counts.assign(receive_counts, receive_counts + s->size);
-        last.places.assign(displacements, displacements + s->size);
+        remember_own(last, d, own, send_type, -1);
+        remember_all(last, receive_counts, displacements, s->size, list, receive_type);
+        last.output = start;
     }
     if (!call.serves(d)) return nullptr;
 
@@ -195,6 +215,15 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
+    LastCall& last = s->last(Operation::gatherv);
+    if (last.root == root && same_own(last, send, send_count, send_type) && !call.starts() &&
+        (!is_root || same_at_root(last, send, receive, receive_counts, displacements, receive_type, s->size))) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!call.serves(d)) return nullptr;
+        call.run(*s, d, send, is_root ? static_cast<std::byte*>(receive) + last.output : nullptr, nullptr);
+        return &d;
+    }
+
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     const Decision& chosen = s->decide(Operation::gatherv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
@@ -216,12 +245,19 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (is_root) set_blocks(p, list);
     else set_own_block(p, own.bytes());
     const Decision& d = call.planned(*s, chosen, p);
+    const bool may_be_same = may_remember(call, d, own, in_place);
     if (!is_root) {
+        if (may_be_same) remember_own(last, d, own, send_type, root);
         call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
         return &d;
     }
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
+    if (may_be_same && in_line && list.datatype->named()) {
+        remember_own(last, d, own, send_type, root);
+        remember_all(last, receive_counts, displacements, s->size, list, receive_type);
+        last.output = start;
+    }
     std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
     std::byte* const own_block = output + offset_of(list, root);
     const std::byte* input = own_block;
@@ -242,6 +278,15 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
+    LastCall& last = s->last(Operation::scatterv);
+    if (last.root == root && same_own(last, receive, receive_count, receive_type) && !call.starts() &&
+        (!is_root || same_at_root(last, receive, send, send_counts, displacements, send_type, s->size))) [[likely]] {
+        const Decision& d = *last.decision;
+        if (!call.serves(d)) return nullptr;
+        call.run(*s, d, is_root ? static_cast<const std::byte*>(send) + last.input : nullptr, receive, nullptr);
+        return &d;
+    }
+
     if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
     const Decision& chosen = s->decide(Operation::scatterv, root);
     if (!chosen.algorithm) return call.pass(chosen.reason);
@@ -264,10 +309,17 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     else set_own_block(p, own.bytes());
     const Decision& d = call.planned(*s, chosen, p);
     const std::byte* input = nullptr;
+    const bool may_be_same = may_remember(call, d, own, in_place);
+    if (may_be_same && !is_root) remember_own(last, d, own, receive_type, root);
     if (is_root) {
         std::ptrdiff_t start = 0;
         if (list.in_line(start)) {
             input = static_cast<const std::byte*>(send) + start;
+            if (may_be_same && list.datatype->named()) {
+                remember_own(last, d, own, receive_type, root);
+                remember_all(last, send_counts, displacements, s->size, list, send_type);
+                last.input = start;
+            }
         } else {
             std::byte* const packed = call.workspace(*s).get(Workspace::input, list.total);
             copy_all(list, send, packed);

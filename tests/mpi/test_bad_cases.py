@@ -435,6 +435,13 @@ def test_a_profiling_tool_above_and_below(mpi, fanlight_only):
     assert seen >= 100 and passed_on.report.calls("allreduce") == 0, str(passed_on)
 
 
+@parametrize("mpi,ranks", [(MPICH, 3), (OPENMPI, 2), (IMPI, 2), repeated(MPICH, 4)], ids=str)
+def test_calls_that_differ_in_one_thing_from_the_last_one(mpi, ranks, plain):
+    result = run(mpi, ranks, "same_calls", preload=not plain).must_be_ok()
+    if not plain:
+        assert all(result.report.calls(o) > 100 * ranks for o in ("gatherv", "scatterv", "allgatherv", "alltoallv")), str(result)
+
+
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_switched_off(mpi, fanlight_only):
     result = run(mpi, 2, "plain_calls", settings={"FANLIGHT": "0"}).must_be_ok()
