@@ -17,10 +17,16 @@ struct PutEdge {
     int turn;  // edges between the same two ranks take turns, `at_once` of them at a time
 };
 
+// In an allgather several edges between the same two ranks bring the same block: all but the first one copy it there.
+const Edge* first_alike(const Problem& problem, const Edge& e) {
+    if (problem.operation != Operation::neighbor_allgather) return &e;
+    return &*std::ranges::find_if(problem.edges, [&](const Edge& o) { return o.from == e.from && o.to == e.to && o.bytes == e.bytes; });
+}
+
 std::vector<PutEdge> in_turns(const Problem& problem, bool (*is_read)(const Edge&, const Problem&)) {
     std::vector<PutEdge> result;
     for (const Edge& e : problem.edges) {
-        if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem))) continue;
+        if (is_own(e) || e.bytes == 0 || (is_read && is_read(e, problem)) || first_alike(problem, e) != &e) continue;
         const auto before = std::count_if(result.begin(), result.end(), [&](const PutEdge& p) {
             return p.edge->from == e.from && p.edge->to == e.to;
         });
@@ -48,6 +54,9 @@ void put_edges(Builder& b, const Problem& problem, bool (*is_read)(const Edge&, 
         }
         b.next_round();
     }
+    for (const Edge& e : problem.edges)
+        if (const Edge* const first = first_alike(problem, e); e.to == problem.rank && !is_own(e) && e.bytes > 0 && first != &e && !(is_read && is_read(e, problem)))
+            b.copy(output(first->taken), output(e.taken), e.bytes);
 }
 
 bool edge_is_read(const Edge& e, const Problem& problem) {

@@ -25,14 +25,56 @@ std::size_t own_cache() {
     return bytes;
 }
 
+namespace {
+
+// Line by line: each is loaded once.  A page to the one place and then to the other takes longer.
+[[gnu::always_inline]] inline void copy_lines_twice(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) {
+    std::size_t i = 0;
+    using Half = long long [[gnu::vector_size(32), gnu::aligned(1), gnu::may_alias]];
+    for (; i + 64 <= bytes; i += 64) {
+        const auto* const f = reinterpret_cast<const Half*>(from + i);
+        auto *const t = reinterpret_cast<Half*>(to + i), *const u = reinterpret_cast<Half*>(also_to + i);
+        const auto a = f[0], b = f[1];
+        t[0] = a, t[1] = b;
+        u[0] = a, u[1] = b;
+    }
+    std::memcpy(to + i, from + i, bytes - i);
+    std::memcpy(also_to + i, from + i, bytes - i);
+}
+
+#ifdef __x86_64__
+
+[[gnu::target("avx2")]] void copy_twice_with_avx2(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) {
+    copy_lines_twice(to, also_to, from, bytes);
+}
+
+void copy_twice(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) {
+    if (__builtin_cpu_supports("avx2")) copy_twice_with_avx2(to, also_to, from, bytes);
+    else copy_lines_twice(to, also_to, from, bytes);
+}
+
+#else
+
+void copy_twice(std::byte* to, std::byte* also_to, const std::byte* from, std::size_t bytes) { copy_lines_twice(to, also_to, from, bytes); }
+
+#endif
+
+// `also_to`: null, or another place.
+void copy_there(std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) {
+    if (also_to) copy_twice(to, also_to, from, bytes);
+    else std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
 #ifdef __SSE2__
 
 namespace {
 
 // The caller ends with a fence, before any flag that says that the bytes are there.
-void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
+void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to = nullptr) {
     const std::size_t head = std::min((64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64, bytes);
-    std::memcpy(to, from, head);
+    copy_there(to, from, head, also_to);
     std::size_t i = head;
     for (; i + 64 <= bytes; i += 64) {
         const auto* f = reinterpret_cast<const __m128i*>(from + i);
@@ -43,8 +85,14 @@ void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t byte
         _mm_stream_si128(t + 1, b);
         _mm_stream_si128(t + 2, c);
         _mm_stream_si128(t + 3, d);
+        if (!also_to) continue;
+        auto* u = reinterpret_cast<__m128i*>(also_to + i);
+        _mm_storeu_si128(u, a);
+        _mm_storeu_si128(u + 1, b);
+        _mm_storeu_si128(u + 2, c);
+        _mm_storeu_si128(u + 3, d);
     }
-    std::memcpy(to + i, from + i, bytes - i);
+    copy_there(to + i, from + i, bytes - i, also_to ? also_to + i : nullptr);
 }
 
 }  // namespace
@@ -57,9 +105,9 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 namespace {
 
 // Copies of less than `short_bytes` are over before anything is gained.  Below `long_bytes` each 16th is measured as a whole,
-// above it each by its beginning.
+// above it each fourth by its beginning.
 constexpr std::size_t short_bytes = 2 * 1024, long_bytes = 8 * 1024, beginning = 4 * 1024;
-constexpr std::uint8_t usual_short = 15;
+constexpr std::uint8_t usual_after_short = 15, usual_after_long = 3;
 // Measured for a line of 64 bytes: 3 to 8 cycles of the time-stamp counter where the lines come from a cache that both cores
 // share, 18 where they do not fit it, 24 and more where they come from a cache that only the other core has.
 constexpr std::uint64_t slow_line = 20;
@@ -82,40 +130,45 @@ bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes, bool
 bool is_slow(PeersCache& cache) { return cache.past_it > 0 && cache.past_it-- > 0; }
 
 void was_slow(PeersCache& cache) {
-    constexpr std::uint8_t most = 4;
+    const std::uint8_t most = cache.of_a_shared_core ? 4 : 7;
     cache.past_it = static_cast<std::uint8_t>(1 << cache.times_slow);
     cache.times_slow = std::min<std::uint8_t>(cache.times_slow + 1, most);
 }
 
-void was_fast(PeersCache& cache) { cache.times_slow = cache.usual = 0; }
+void was_fast(PeersCache& cache) { cache.times_slow = cache.usual = cache.usual_long = 0; }
 
 }  // namespace
 
-void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes < (cache.of_a_shared_core ? beginning : short_bytes)) {
-        std::memcpy(to, from, bytes);
-        return;
-    }
-    if (is_slow(cache)) return copy_past_the_cache(to, from, bytes);
+void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) {
+    const auto also = [&](std::size_t done) { return also_to ? also_to + done : nullptr; };
+    const auto go_past_the_cache = [&](std::size_t done) {
+        store_past_the_cache(to + done, from + done, bytes - done, also(done));
+        _mm_sfence();
+    };
+    if (bytes < (cache.of_a_shared_core ? beginning : short_bytes)) return copy_there(to, from, bytes, also_to);
+    if (is_slow(cache)) return go_past_the_cache(0);
+    if (std::uint8_t& usual = bytes < long_bytes ? cache.usual : cache.usual_long; usual > 0) return static_cast<void>(--usual), copy_there(to, from, bytes, also_to);
     if (bytes < long_bytes) {
-        if (cache.of_a_shared_core || cache.usual > 0) std::memcpy(to, from, bytes), cache.usual -= cache.usual > 0;
-        else if (copied_slowly(to, from, bytes, true)) was_slow(cache);
-        else was_fast(cache), cache.usual = usual_short;
+        if (cache.of_a_shared_core) return copy_there(to, from, bytes, also_to);
+        if (copied_slowly(to, from, bytes, true)) was_slow(cache);
+        else was_fast(cache), cache.usual = usual_after_short;
+        if (also_to) std::memcpy(also_to, from, bytes);
         return;
     }
     for (std::size_t done = 0; done < bytes;) {
         const std::size_t timed = std::min(beginning, bytes - done);
         const bool slow = copied_slowly(to + done, from + done, timed, false);
+        if (also_to) std::memcpy(also(done), from + done, timed);
         done += timed;
         if (slow) {
             was_slow(cache);
-            return copy_past_the_cache(to + done, from + done, bytes - done);
+            return go_past_the_cache(done);
         }
         const std::size_t untimed = std::min(std::max(done, 3 * beginning), bytes - done);
-        std::memcpy(to + done, from + done, untimed);
+        copy_there(to + done, from + done, untimed, also(done));
         done += untimed;
     }
-    was_fast(cache);
+    was_fast(cache), cache.usual_long = usual_after_long;
 }
 
 void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes,
@@ -158,7 +211,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
-void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) { copy_there(to, from, bytes, also_to); }
 
 void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
     combine.apply(left, right, to, bytes, combine.context);

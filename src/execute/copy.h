@@ -28,18 +28,19 @@ inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t byt
     else copy_pages_together(to, from, bytes);
 }
 
-// What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 16,
+// What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 128,
 // are not measured.
 struct PeersCache {
-    std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 4; so many copies go past it unmeasured
-    std::uint8_t usual = 0;                    // so many short copies are not measured, since one was fast (copy.cpp)
+    std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 7; so many copies go past it unmeasured
+    std::uint8_t usual = 0, usual_long = 0;    // so many short and long copies are not measured, since one was fast (copy.cpp)
     bool of_a_shared_core = false;             // who waits for the core as well: short copies are not measured at all
 };
 
 // As memcpy, to memory that a peer has read last and reads next.  Its cache has the lines: taking one from it for each store
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
 // one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes.
-void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes);
+// `also_to`: another place of this rank's own, in the same pass; null: none.
+void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to = nullptr);
 
 // The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.
 void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);

@@ -61,7 +61,7 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
 
 bool Executor::may_go_ahead(std::uint64_t sequence) {
     if (went_ahead_ == sequence + 1) return true;
-    if (!has_later_areas_ || latest_ != sequence) return false;
+    if (latest_ != sequence) return false;
     for (int r = 0; r < size_; ++r) {
         std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
         if (r != rank_ && known < sequence && (known = load(shared_slots_.member(r).done)) < sequence) return false;
@@ -77,7 +77,7 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
     // A long row of puts goes from area to area, and not round in the places that were just read.  Any area will do: what had
     // this cell before was taken.
-    if (schedule.reuses_cells && s.kind == BoundKind::put && may_go_ahead(sequence))
+    if (schedule.reuses_cells && s.kind == BoundKind::put && uses_later_areas(schedule) && may_go_ahead(sequence))
         sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
     return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), uses_later_areas(schedule)) +
            s.staging;

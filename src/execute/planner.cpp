@@ -205,7 +205,7 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     // For whole blocks, one for each edge: what is read is offered with all that lies between it.
     const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
     const std::size_t piece = longest_piece(share, shared_slots_);
-    const bool staged_is_faster = options.single_copy_from > room && piece >= worth_a_flag;
+    const bool staged_is_faster = options.single_copy_from > piece && piece >= worth_a_flag;
     const bool in_pieces = algorithm.piecewise && piece >= shortest_piece && (!options.single_copy || asked || staged_is_faster);
     if (in_pieces) {
         options.single_copy &= asked == 0;

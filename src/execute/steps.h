@@ -26,6 +26,12 @@ inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std:
     else copy_from_peer(to, from, bytes);
 }
 
+// Shorter messages gain nothing by it.
+constexpr std::size_t copied_twice_from = 32 * 1024;
+inline bool copies_the_same(const BoundStep& offer, const BoundStep& copy) {
+    return copy.kind == BoundKind::copy && copy.from_buffer == offer.from_buffer && copy.from == offer.from && copy.bytes == offer.bytes;
+}
+
 // Looks once.
 template <bool ends_in_order>
 struct OnePoll {
@@ -193,7 +199,14 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, s);
-                        copy_for_peer(readers_cache_, staged, from, s.bytes);
+                        // This rank's own block, as in an allgather, in the same pass.
+                        std::byte* also_to = nullptr;
+                        if (s.bytes >= copied_twice_from && !readers_cache_.of_a_shared_core && next + 1 < end && copies_the_same(s, schedule.steps[next + 1])) {
+                            also_to = at(schedule.steps[next + 1].to_buffer, schedule.steps[next + 1].to);
+                            if (also_to == from) also_to = nullptr;
+                            else ++next;
+                        }
+                        copy_for_peer(readers_cache_, staged, from, s.bytes, also_to);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {
                         where = frame.address(s.from_buffer, s.from);

@@ -21,6 +21,7 @@ struct Shape {
     std::size_t cell, staging;
 };
 constexpr Shape shapes[] = {
+    {4, 32, 4, 4, 4, 128, 256 << 10},
     {16, 32, 4, 4, 4, 128, 128 << 10},
     {32, 16, 4, 4, 2, 128, 64 << 10},
     {64, 8, 4, 1, 1, 96, 24 << 10},   // lines of 128 bytes
@@ -42,7 +43,7 @@ SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent
     depth_ = shape.depth;
     cell_bytes_ = shape.cell;
     payload_bytes_ = cell_bytes_ - sizeof(Cell);
-    later_areas_ = room == Capacity::one || size > 4 ? 0 : size > 2 ? 8 : 16;
+    later_areas_ = room == Capacity::one || size > 4 ? 0 : size > 2 ? 4 : 8;
     staging_bytes_ = shared_slots_ == 1 ? 2 * shape.staging : shape.staging;  // one area where others have two
     offer_bytes_ = std::max<std::size_t>(cell_bytes_, 64);
     const std::size_t channel = sizeof(std::uint64_t) + posts_ * sizeof(Channel::Post);

@@ -46,6 +46,20 @@ TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
     copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(fresh, to, from, bytes); }, Pages::fresh);
 }
 
+TEST(Copy, ForAPeerAndToAnotherPlaceCopiesAllAndNothingElse) {
+    PeersCache used, fresh;
+    const auto copy_with = [](PeersCache& cache) {
+        return [&cache](std::byte* to, const std::byte* from, std::size_t bytes) {
+            std::vector<std::byte> other(bytes + 2, untouched);
+            copy_for_peer(cache, to, from, bytes, other.data() + 1);
+            EXPECT_TRUE(std::equal(from, from + bytes, other.begin() + 1)) << bytes << " bytes";
+            EXPECT_TRUE(other.front() == untouched && other.back() == untouched) << bytes << " bytes";
+        };
+    };
+    copies(copy_with(used), Pages::used);
+    copies(copy_with(fresh), Pages::fresh);
+}
+
 TEST(Copy, FromAPeerCopiesAllAndNothingElse) { copies(copy_from_peer, Pages::used); }
 
 // The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
@@ -85,29 +99,30 @@ TEST(Copy, CombinesForAPeerWholeElementsInOrderAndNothingElse) {
 }
 
 #ifdef __SSE2__
-// Each time for twice as many copies, up to 16; measured at once where it is fast.
+// Each time for twice as many copies, up to 128; measured at once where it is fast.
 TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
     std::vector<std::byte> from(16384);
-    void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    constexpr std::size_t many = 512 * 16384;
+    void* const mapped = mmap(nullptr, many, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(mapped, MAP_FAILED);
     auto* const fresh = static_cast<std::byte*>(mapped);
     PeersCache cache;
     std::vector<int> unmeasured;
-    for (std::size_t at = 0; at + from.size() <= room; at += from.size()) {
+    for (std::size_t at = 0; at + from.size() <= many; at += from.size()) {
         const int before = cache.past_it;
         copy_for_peer(cache, fresh + at, from.data(), from.size());
         if (before == 0) unmeasured.push_back(cache.past_it);
         else EXPECT_EQ(cache.past_it, before - 1);
     }
-    ASSERT_GT(unmeasured.size(), 5u);
-    unmeasured.resize(6);
-    EXPECT_EQ(unmeasured, (std::vector<int>{1, 2, 4, 8, 16, 16}));
+    ASSERT_GT(unmeasured.size(), 8u);
+    unmeasured.resize(9);
+    EXPECT_EQ(unmeasured, (std::vector<int>{1, 2, 4, 8, 16, 32, 64, 128, 128}));
     for (int i = 0; i < 20 && cache.times_slow > 0; ++i) {
         cache.past_it = 0;
         copy_for_peer(cache, fresh, from.data(), from.size());
     }
     EXPECT_EQ(cache.times_slow, 0) << "of used pages";
-    munmap(mapped, room);
+    munmap(mapped, many);
 }
 
 // Fast ones each 16th time.

@@ -307,7 +307,8 @@ const std::multimap<std::string, Formula> formulas{
                              [](N p) { return p % 2 || p == 2 ? one(p) : 2; }, nullptr, {}, "2x*"}},
     {"alltoallv pairwise", {all_pairs, all_pairs, others}},
     // On a ring: a message to each side.
-    {"neighbor-allgather all-write-all", {both_sides, both_sides, one, unit}},
+    // On two ranks both sides are one rank, which gets the block once and then copies it.
+    {"neighbor-allgather all-write-all", {[](N p) { return p == 2 ? 2 : both_sides(p); }, [](N p) { return p == 2 ? 2 : both_sides(p); }, one, [](N p) { return p == 2 ? N{2} : N{1}; }}},
     {"neighbor-allgather all-read-all", {both_sides, both_sides, one, unit}},
     {"neighbor-alltoall all-write-all", {both_sides, both_sides, one, unit}},
     {"neighbor-alltoall all-read-all", {both_sides, both_sides, one, unit}},

@@ -1,6 +1,6 @@
-// Everybody puts its block to all its neighbors.
+// Everybody puts its block to all its neighbors, once to each: where several edges lead to one of them it copies the block.
 //
-// Cost: a + (sum of the lengths of the edges) b in one round.
+// Cost: a + (sum of the lengths of the edges, of several between two ranks one) b in one round.
 // Source: MPI standard, 8.6 (as defined).  Any graph, several edges between two ranks included.
 #include "algorithms/neighbors.h"
 
