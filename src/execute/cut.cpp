@@ -148,13 +148,15 @@ private:
 }  // namespace
 
 // A piece that is staged: long enough to hide the flags; where one rank copies in and others copy
-// out, short enough that the two overlap.  Where a rank does both, or copies a block of its own
-// besides, less is gained by that; where ranks share a core nothing overlaps, and each piece costs
-// a switch of contexts.
+// out, short enough that the two overlap.  Where all ranks do both nothing is gained by that, and
+// short pieces cost more.  Where ranks share a core nothing overlaps, and each piece costs a switch
+// of contexts.
 std::size_t Planner::staged_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024;
+    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024, both_ways_longest = 256 * 1024;
     const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
-    return one_way && !oversubscribed ? std::clamp(length / 4, shortest, one_way_longest) : longest;
+    if (oversubscribed) return longest;
+    if (one_way) return std::clamp(length / 4, shortest, one_way_longest);
+    return all_wait_for_all(operation) ? both_ways_longest : longest;
 }
 
 // What it returns is the same on all ranks: it depends on all of them.
