@@ -16,6 +16,10 @@ constexpr std::size_t blocks_wanted = 5, block_bytes = 64 * 1024, each_page = 40
 // Two copies take more than this shows: flags, pieces, and room in the caches.  Measured between two threads of one core, of
 // 64 KiB: 3.5 us for both copies and 8 for the one of the kernel; but a broadcast took 7.6 us by two copies and 6.1 by one.
 constexpr double most = 3;
+// One copy must take less than so much of the time of two: their pieces overlap where one rank sends to another, and so few
+// measurements are not exact.  (Of launches with Intel MPI on a machine where it takes 1.2 to 2 times as long, one in five
+// found one copy faster otherwise, and then a bcast of 1 MiB took twice as long.)
+constexpr double clearly = 0.8;
 
 template <class F>
 double microseconds(F&& f) {
@@ -79,7 +83,7 @@ std::size_t CopySpeed::from_times(std::size_t bytes, double twice, double once, 
     if (once > most * twice) return 0;
     const auto whole = static_cast<double>(bytes);
     // Where the line through both of its times meets that of the two copies.
-    const double each = (once - once_short) / (whole - whole / short_is), begin = once - each * whole, gain = twice / whole - each;
+    const double each = (once - once_short) / (whole - whole / short_is), begin = once - each * whole, gain = clearly * twice / whole - each;
     return gain > 0 ? static_cast<std::size_t>(std::clamp(begin / gain, double{earliest}, double{never})) : never;
 }
 

@@ -9,9 +9,10 @@ namespace {
 std::size_t from(double twice, double once, double once_short) { return CopySpeed::from_times(64 * 1024, twice, once, once_short); }
 
 TEST(CopySpeed, SingleCopyPaysFromWhereBothTakeAsLong) {
-    // 2 us and 8 us more for each 64 KiB, against 20 us for each 64 KiB.
-    EXPECT_NEAR(static_cast<double>(from(20, 10, 4)), 2.0 / 12 * 65536, 1);
-    EXPECT_EQ(from(33, 10.8, 4.5), CopySpeed::earliest);
+    // 2 us and 8 us more for each 64 KiB, against four fifths of 20 us for each 64 KiB.
+    EXPECT_NEAR(static_cast<double>(from(20, 10, 4)), 2.0 / 8 * 65536, 1);
+    EXPECT_EQ(from(8, 8, 2.5), CopySpeed::never) << "not clearly";
+    EXPECT_EQ(from(33, 10, 4), CopySpeed::earliest);
     // Two threads of one core.
     EXPECT_EQ(from(3.5, 8, 3), CopySpeed::never);
 }
