@@ -28,8 +28,8 @@ bool same_call(const LastCall& last, const CommunicatorContext& s, const void* s
 }
 
 template <class C, class D>
-void remember(LastCall& last, const Decision& d, const C* send_counts, const D* send_displacements, OneForAll send_types, const C* receive_counts,
-              const D* receive_displacements, OneForAll receive_types, int size) {
+void remember(LastCall& last, const Decision& d, std::ptrdiff_t input, const C* send_counts, const D* send_displacements, OneForAll send_types,
+              std::ptrdiff_t output, const C* receive_counts, const D* receive_displacements, OneForAll receive_types, int size) {
     const auto plain = [](OneForAll& types) { return types.acceptable() && is_plain({nullptr, 0, types.found}); };
     if (d.plan.lengths || !plain(send_types) || !plain(receive_types)) return;
     last.decision = &d;
@@ -37,6 +37,8 @@ void remember(LastCall& last, const Decision& d, const C* send_counts, const D* 
     last.datatype = send_types.handle;
     last.other_datatype = receive_types.handle;
     last.root = 0;
+    last.input = input;
+    last.output = output;
     last.size = send_types.found->size;
     last.other_size = receive_types.found->size;
     last.counts.clear();
@@ -74,12 +76,9 @@ const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, c
     }
     const Decision& d = call.planned(s, chosen, problem);
     if constexpr (std::is_same_v<Types, OneForAll>) {
-        if (direct && !in_place && all_packed(sent) && input && output && !call.starts()) {
-            LastCall& last = s.last(Operation::alltoallv);
-            remember(last, d, send_counts, send_displacements, send_types, receive_counts, receive_displacements, receive_types, s.size);
-            last.input = input - static_cast<const std::byte*>(send);
-            last.output = output - static_cast<std::byte*>(receive);
-        }
+        if (direct && !in_place && all_packed(sent) && input && output && !call.starts())
+            remember(s.last(Operation::alltoallv), d, input - static_cast<const std::byte*>(send), send_counts, send_displacements, send_types,
+                     output - static_cast<std::byte*>(receive), receive_counts, receive_displacements, receive_types, s.size);
     }
     if (direct) {
         call.run(s, d, input, output, nullptr);

@@ -103,6 +103,13 @@ bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side&
     return true;
 }
 
+// What several edges bring from one rank goes once (algorithms/neighbors.h).
+void check_lengths(CommunicatorContext& s, const Problem& problem) {
+    for (const Edge& e : problem.edges)
+        for (const Edge& other : problem.edges)
+            if (e.to == s.rank && other.to == s.rank && e.from == other.from && e.bytes != other.bytes) s.neighbors_block_differs(e.from, e.bytes, other.bytes);
+}
+
 // The graph, if this operation is served there; all ranks find the same.
 const Neighborhood* neighborhood(Call& call, CommunicatorContext* s, Operation operation) {
     if (!s) return nullptr;
@@ -125,6 +132,7 @@ const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sid
     use_copies(to, call.workspace(s), Workspace::output);
     Problem& problem = s.problem(operation);
     if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
+    if (operation == Operation::neighbor_allgather && n.several_edges) check_lengths(s, problem);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
     const Decision& d = call.planned(s, s.decide(operation, 0), problem);
     s.last(operation) = {.decision = &d, .root = 0};

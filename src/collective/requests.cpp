@@ -216,6 +216,12 @@ void CommunicatorContext::own_block_differs(Operation operation, std::size_t sen
                                                    std::string(to_string(operation)));
 }
 
+void CommunicatorContext::neighbors_block_differs(int from, std::size_t bytes, std::size_t other_bytes) {
+    requests::operations_in_flight().mismatched(group(), "rank " + std::to_string(rank) + " expects " + std::to_string(bytes) + " and " +
+                                                   std::to_string(other_bytes) + " bytes from rank " + std::to_string(from) +
+                                                   ", which sends one block along all edges, in neighbor_allgather");
+}
+
 InFlightOperation::InFlightOperation(std::shared_ptr<CommunicatorContext> s) : context(std::move(s)) {}
 
 InFlightOperation::~InFlightOperation() {

@@ -88,7 +88,7 @@ const void* own_place(const BlockList& list, int rank, const void* memory) {
 // The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
 // operations the ranks that are not the root have nothing else.
 bool same_own(const LastCall& last, const void* own, MPI_Count count, MPI_Datatype handle) {
-    return last.count == count && last.datatype == handle && ordinary(own);
+    return count >= 0 && last.count == count && last.datatype == handle && ordinary(own);
 }
 template <class C, class D>
 bool same_all(const LastCall& last, const void* all, const C* counts, const D* displacements, MPI_Datatype handle, int size) {

@@ -16,9 +16,9 @@ constexpr std::size_t blocks_wanted = 5, block_bytes = 64 * 1024, each_page = 40
 // Two copies take more than this shows: flags, pieces, and room in the caches.  Measured between two threads of one core, of
 // 64 KiB: 3.5 us for both copies and 8 for the one of the kernel; but a broadcast took 7.6 us by two copies and 6.1 by one.
 constexpr double most = 3;
-// One copy must take less than so much of the time of two: their pieces overlap where one rank sends to another, and so few
-// measurements are not exact.  (Of launches with Intel MPI on a machine where it takes 1.2 to 2 times as long, one in five
-// found one copy faster otherwise, and then a bcast of 1 MiB took twice as long.)
+// One copy must take less than so much of the time of two, whose pieces overlap where one rank sends to another.  And so few
+// measurements are not exact: without it 7 of 50 launches found one copy faster where it takes 1.2 to 2 times as long, and a
+// bcast of 1 MiB took twice as long in them.
 constexpr double clearly = 0.8;
 
 template <class F>

@@ -189,13 +189,13 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     // for all an operation leaves areas to the next one.  Pieces between nodes overlap.
     const bool is_short = may_be_whole && total_bytes(problem) <= short_in_all && all_wait_for_all(problem.operation);
     const std::size_t room = area * ((oversubscribed || is_short) && !reach.nodes ? slots.areas() : 1);
-    Needs limits{room, room, room_for_scratch(), SharedSlots::offers_per_operation, {}};
+    Needs limits{room, std::min(room, longest_staged_put), room_for_scratch(), SharedSlots::offers_per_operation, {}};
     if (reach.over_windows()) limits.window = remote(reach)->room();
     AllRanks ranks(algorithm, problem, options, slots, mapped_scratch_.empty() && !reach.over_windows() ? std::min(area, longest) : 0);
     const auto cut_at = [&](std::size_t bytes, const Needs& n) { return Cut{bytes, n.staged > area}; };
     const Needs whole = ranks.needs(length, limits);
     const bool whole_fits = fits(whole, limits);
-    limits.longest = longest;
+    limits.longest = std::min(longest, longest_staged_put);
     // As it is when all that is long is read from its owner.
     if (may_be_whole && fits(whole, limits)) return cut_at(length, whole);
     const std::size_t unit = std::max<std::size_t>(problem.element, 1);

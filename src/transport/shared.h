@@ -88,6 +88,7 @@ struct alignas(16) Channel {
 // A put's place in the segment and its length, which is less than 2^20 there; of what is lent, a distance, which may be
 // negative.
 constexpr int where_bits = 44;
+constexpr std::size_t longest_staged_put = (std::size_t{1} << (64 - where_bits)) - 1;
 inline std::uint64_t where_of(std::uint64_t word) { return word & ((std::uint64_t{1} << where_bits) - 1); }
 inline std::uint64_t where_and_bytes(std::uint64_t where, std::size_t bytes) { return where_of(where) | bytes << where_bits; }
 inline std::int64_t distance_of(std::uint64_t word) { return static_cast<std::int64_t>(word << (64 - where_bits)) >> (64 - where_bits); }

@@ -292,6 +292,22 @@ TEST(LaterAreas, AreAllTakenByALongRowOfPuts) {
     EXPECT_GE(taken, slots.later_areas() - 2) << "four calls took so many";
 }
 
+// All areas together have room for 2^20 bytes, a cell's length has not.
+TEST(Puts, AreShorterThanALengthCanSay) {
+    constexpr int size = 2, cores = 1;
+    const Aligned segment(Group::segment_bytes(size));
+    const Algorithm& a = *find_algorithm(Operation::alltoall, "all-write-all");
+    Problem p{.operation = a.operation, .size = size, .bytes = 1 << 20};
+    p.parameters.piece = p.bytes;
+    const auto exchange = [&](int rank) {
+        Group group(std::span(segment.base, segment.size), rank, size, false, Waiter::Hooks{}, size, cores);
+        EXPECT_EQ(run_and_check(group, a, p, 1), "");
+    };
+    std::thread other(exchange, 1);
+    exchange(0);
+    other.join();
+}
+
 // More puts to one rank in a round than there are cells for, both ways: more than 16 ranks have two.
 TEST(Credits, ManyEdgesBetweenTwoRanks) {
     Problem whole;

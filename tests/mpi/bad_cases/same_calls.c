@@ -7,7 +7,7 @@
 enum { RANKS = 8, ROOM = 1024 };
 static const unsigned char untouched = 0x5a;
 
-enum difference { NONE, LONGER_LAST, LONGER_FIRST, EMPTY, SHIFTED, GAP, REVERSED, SAME_SIZE, OTHER_SIZE, DERIVED, DOUBLED, OTHER_ROOT, IN_PLACE, DIFFERENCES };
+enum difference { NONE, LONGER_LAST, LONGER_FIRST, EMPTY, SHIFTED, GAP, REVERSED, SAME_SIZE, OTHER_SIZE, DERIVED, DERIVED_SHIFTED, DOUBLED, OTHER_ROOT, IN_PLACE, DIFFERENCES };
 
 // The blocks of one side, by their ranks: in elements, and where they are in bytes.
 struct side {
@@ -24,10 +24,10 @@ static int bytes_between(int from, int to, enum difference d) {
 
 static struct side lay_out(const int *bytes, enum difference d) {
     struct side s = {.type = MPI_INT};
-    int unit = 4, next = d == SHIFTED ? 16 : 0;
+    int unit = 4, next = d == SHIFTED || d == DERIVED_SHIFTED ? 16 : 0;
     if (d == SAME_SIZE) s.type = MPI_FLOAT;
     if (d == OTHER_SIZE || d == DOUBLED) s.type = MPI_DOUBLE, unit = 8;
-    if (d == DERIVED) s.type = pair, unit = 8;
+    if (d == DERIVED || d == DERIVED_SHIFTED) s.type = pair, unit = 8;
     for (int k = 0; k < size; ++k) {
         const int r = d == REVERSED ? size - 1 - k : k;
         if (d == GAP && k == size - 1) next += 24;
