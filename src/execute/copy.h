@@ -28,8 +28,8 @@ inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t byt
     else copy_pages_together(to, from, bytes);
 }
 
-// What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 128,
-// are not measured.
+// What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 128
+// (16 where ranks share cores), are not measured.
 struct PeersCache {
     std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 7; so many copies go past it unmeasured
     std::uint8_t usual = 0, usual_long = 0;    // so many short and long copies are not measured, since one was fast (copy.cpp)

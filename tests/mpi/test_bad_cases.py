@@ -224,6 +224,7 @@ MISMATCHED = {
     "scatter-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatter",
     "scatterv-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatterv",
     "gatherv": "rank . (sends 72 bytes where rank 0 expects 32 from it|has 72 bytes where rank 0 expects at most 32) in gatherv",
+    "neighbor": "rank . expects (32 and 24|24 and 32) bytes from rank ., which sends one block along all edges, in neighbor_allgather",
     "ilength": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
     "igatherv": "rank . sends 72 bytes where rank 0 expects 32 from it in gatherv",
 }

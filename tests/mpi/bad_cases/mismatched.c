@@ -30,6 +30,10 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "operation")) return odd ? MPI_Barrier(comm) : MPI_Allgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm);
     if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, odd ? 4 : 3, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+    // The one block of a neighbor, along two edges.
+    counts[1] = 3;
+    if (!strcmp(how, "neighbor")) return MPI_Neighbor_allgatherv(in, 4, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
+    counts[1] = 4;
     // The root's own block alone, which it has twice.
     const int own = odd ? 9 : 4;
     if (!strcmp(how, "gather-own")) return MPI_Gather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
@@ -56,7 +60,12 @@ static void fail_many(MPI_Comm comm) {
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (!strcmp(argv[1], "neighbor")) {
+        const int next = (rank + 1) % size, last = (rank + size - 1) % size, from[2] = {next, next}, to[2] = {last, last};
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    } else {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    }
     right_call("i", comm);  // after which the non-blocking ones are served as well
     for (int i = 0; i < 40; ++i) checked_allreduce(comm, i, 3);
     if (argc > 2 && !strcmp(argv[2], "fatal")) {  // the job is to end by itself
