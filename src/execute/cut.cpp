@@ -26,6 +26,8 @@ std::size_t piece_between_nodes(Operation operation) {
 
 // So many are all asked what they need.
 constexpr int few_ranks = 32;
+// What is over several nodes: the longest message that is staged inside a node.
+constexpr std::size_t staged_of_nodes = 128 * 1024;
 
 // All blocks, or the vector, of so many bytes are messages that cost a flag more than they cost by their length.
 constexpr std::size_t short_in_all = 4096;
@@ -147,16 +149,17 @@ private:
 
 }  // namespace
 
-// A piece that is staged: long enough to hide the flags; where one rank copies in and others copy
-// out, short enough that the two overlap.  Where all ranks do both nothing is gained by that, and
-// short pieces cost more.  Where ranks share a core nothing overlaps, and each piece costs a switch
-// of contexts.
+// The longest message that is staged, and the piece that cutting begins with: long enough to hide the
+// flags; where one rank copies in and others copy out, short enough that the two overlap.  Where all
+// ranks do both nothing is gained by that, and short pieces cost more.  Where ranks share a core nothing
+// overlaps, and each piece costs a switch of contexts; but long ones no longer fit in the cache.  So
+// the lengths there were measured.
 std::size_t Planner::staged_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, longest = 128 * 1024, both_ways_longest = 256 * 1024;
+    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, usual = 128 * 1024, both_ways_longest = 256 * 1024;
     const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
-    if (oversubscribed) return longest;
+    if (oversubscribed) return usual * (operation == Operation::allreduce ? 4 : operation == Operation::reduce_scatter_block ? 2 : 1);
     if (one_way) return std::clamp(length / 4, shortest, one_way_longest);
-    return all_wait_for_all(operation) ? both_ways_longest : longest;
+    return all_wait_for_all(operation) ? both_ways_longest : usual;
 }
 
 // What it returns is the same on all ranks: it depends on all of them.
@@ -173,7 +176,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     // the start: whether data is copied once, and whether ranks share cores.
     if (reach.nodes && reduces(problem.operation)) options.single_copy = false;
     const std::size_t all_staged = options.single_copy ? std::min(area, options.single_copy_from) : area;
-    std::size_t longest = staged_piece(problem.operation, length, oversubscribed || reach.nodes);
+    std::size_t longest = reach.nodes ? staged_of_nodes : staged_piece(problem.operation, length, oversubscribed);
     if (config().piece) longest = config().piece;
     if (problem.parameters.piece) longest = problem.parameters.piece;
     else if (!mapped_scratch_.empty()) longest = std::max(longest, room_for_scratch());
