@@ -107,6 +107,8 @@ namespace {
 // Copies of less than `short_bytes` are over before anything is gained.  Below `long_bytes` each 16th is measured as a whole,
 // above it each fourth by its beginning.
 constexpr std::size_t short_bytes = 2 * 1024, long_bytes = 8 * 1024, beginning = 4 * 1024;
+// So much is combined, and then stored a second time while the first stores are under way.
+constexpr std::size_t made_at_a_time = 1024;
 constexpr std::uint8_t usual_after_short = 15, usual_after_long = 3;
 // Measured for a line of 64 bytes: 3 to 8 cycles of the time-stamp counter where the lines come from a cache that both cores
 // share, 18 where they do not fit it, 24 and more where they come from a cache that only the other core has.
@@ -172,33 +174,49 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
 }
 
 void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes,
-                      std::size_t element) {
+                      std::size_t element, std::byte* also_to) {
+    // An operator of the program's costs by the call.
+    if (also_to && (combine.context || element > made_at_a_time)) {
+        combine.apply(left, right, also_to, bytes, combine.context);
+        return copy_for_peer(cache, to, also_to, bytes);
+    }
     alignas(64) std::byte made[beginning];
     const std::size_t piece = beginning / element * element;
     std::size_t done = 0;
     const auto make = [&](std::byte* into, std::size_t n) { combine.apply(left + done, right + done, into, n, combine.context); };
+    // Makes the next n bytes apart from `to`; returns where they are.
+    const auto made_apart = [&](std::size_t n) {
+        std::byte* const into = also_to ? also_to + done : made;
+        make(into, n);
+        return into;
+    };
+    const auto make_usual = [&](std::size_t n) {
+        if (!also_to) return make(to + done, n), static_cast<void>(done += n);
+        for (const std::size_t end = done + n; done < end;) {
+            const std::size_t some = std::min(made_at_a_time / element * element, end - done);
+            std::memcpy(to + done, made_apart(some), some);
+            done += some;
+        }
+    };
     const auto go_past_the_cache = [&] {
         for (std::size_t n; done < bytes; done += n) {
-            make(made, n = std::min(piece, bytes - done));
-            store_past_the_cache(to + done, made, n);
+            n = std::min(also_to ? bytes : piece, bytes - done);
+            store_past_the_cache(to + done, made_apart(n), n);
         }
         _mm_sfence();
     };
     if (piece > 0 && bytes >= beginning && is_slow(cache)) return go_past_the_cache();
     while (piece > 0 && bytes - done >= long_bytes) {
-        make(made, piece);
-        const bool slow = copied_slowly(to + done, made, piece, false);
+        const bool slow = copied_slowly(to + done, made_apart(piece), piece, false);
         done += piece;
         if (slow) {
             was_slow(cache);
             return go_past_the_cache();
         }
-        const std::size_t n = std::min(std::max(done, 3 * piece), bytes - done);
-        make(to + done, n);
-        done += n;
+        make_usual(std::min(std::max(done, 3 * piece), bytes - done));
     }
-    if (done > 0) was_fast(cache);
-    if (done < bytes) make(to + done, bytes - done);
+    if (done > 0) cache.times_slow = 0;
+    if (done < bytes) make_usual(bytes - done);
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -213,8 +231,10 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) { copy_there(to, from, bytes, also_to); }
 
-void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
-    combine.apply(left, right, to, bytes, combine.context);
+void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t,
+                      std::byte* also_to) {
+    combine.apply(left, right, also_to ? also_to : to, bytes, combine.context);
+    if (also_to) std::memcpy(to, also_to, bytes);
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }

@@ -42,7 +42,11 @@ struct PeersCache {
 // `also_to`: another place of this rank's own, in the same pass; null: none.
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to = nullptr);
 
-// The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.
-void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);
+// The same for left (+) right, of elements of `element` bytes; `to` or, if it is there, `also_to` may be one of the operands.
+void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element,
+                      std::byte* also_to = nullptr);
+
+// Shorter messages gain nothing by `also_to`.
+constexpr std::size_t copied_twice_from = 32 * 1024;
 
 }  // namespace fanlight

@@ -91,13 +91,14 @@ void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here,
 
 // Mapped, as it lies; or piece by piece, each combined while it is still in this core's own cache.
 void Executor::read_at_owner(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
-                             const std::byte* operand, const BoundSchedule& schedule) {
+                             const std::byte* operand, const BoundSchedule& schedule, std::byte* staged) {
     if (s.order == Order::overwrite && s.fused == Order::overwrite) return copy_once(Way::read, frame, s.peer, to, there, s.bytes);
     const bool fused = s.fused != Order::overwrite, mine_first = fused ? s.fused == Order::before : s.order == Order::after;
     const std::byte* const mine = fused ? operand : to;
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
         const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
-        if (schedule.results_are_read) combine_for_peer(readers_cache_, *frame.combiner, left, right, to + i, n, schedule.element);
+        if (staged) combine_for_peer(readers_cache_, *frame.combiner, left, right, staged + i, n, schedule.element, to + i);
+        else if (schedule.results_are_read) combine_for_peer(readers_cache_, *frame.combiner, left, right, to + i, n, schedule.element);
         else CombinerCall{frame.combiner}(left, right, to + i, n);
     };
     if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);
@@ -125,7 +126,7 @@ bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int>
 bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, const BoundSchedule& schedule) {
     if (!is_lent(flag)) return memory_.look_for(s.peer), false;
     const std::uint64_t from = memory_.address(s.peer, distance_of(where));
-    read_at_owner(s, frame, from, to, nullptr, schedule);
+    read_at_owner(s, frame, from, to, nullptr, schedule, nullptr);
     return true;
 }
 

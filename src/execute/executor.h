@@ -69,8 +69,9 @@ private:
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
-    void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to,
-                          const std::byte* operand, const BoundSchedule&);
+    // `staged`: null, or where the result is stored as well.
+    void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to, const std::byte* operand, const BoundSchedule&,
+                       std::byte* staged);
     // For long messages only, and not inlined, so that short ones stay fast.  lend(): false: stage it.
     [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);
     // Takes what a put lent; false: it is staged.

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "execute/copy.h"
 #include "execute/staging.h"
 
 namespace fanlight {
@@ -201,11 +202,22 @@ private:
                 if (reach_.near(rank_, reader)) bound_.readers.push_back(reach_.local(reader));
             b.readers = static_cast<std::uint32_t>(bound_.readers.size()) - b.first_reader;
         }
-        b.lendable = options_.lends_offers && lendable(b);
+        b.lendable = options_.lends_offers && lendable(b) && (!staged_by_maker(b) || options_.lends_sums);
         bound_.has_direct_offers |= b.place == Place::direct;
         const bool read = b.place == Place::direct || b.lendable;
         bound_.may_lend_scratch |= read && b.from_buffer == Buffer::scratch;
         bound_.results_are_read |= read && b.from_buffer != Buffer::input;
+    }
+
+    // A result that peers read next was just made and is still in this core's cache.  If they read it in place, their caches
+    // would hold its lines, and the next call's stores would have to take them back.  So the step that makes it stages it as
+    // well, even if it could be lent (BindOptions::lends_sums).
+    bool staged_by_maker(const BoundStep& offer) {
+        if (bound_.steps.size() < 2 || offer.place != Place::staged || offer.bytes < copied_twice_from || offer.bytes > own_cache()) return false;
+        BoundStep& made = *(bound_.steps.end() - 2);
+        const bool combines = made.kind == BoundKind::combine || (made.kind == BoundKind::get && (made.order != Order::overwrite || made.fused != Order::overwrite));
+        made.stages_next_offer = combines && made.to_buffer == offer.from_buffer && made.to == offer.from && made.bytes == offer.bytes;
+        return made.stages_next_offer;
     }
 
     void bit(BoundKind kind, const Step& s) {

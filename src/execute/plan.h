@@ -43,7 +43,8 @@ struct BoundStep {
     Buffer operand_buffer;
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
-    bool lendable;          // so long that it is better read where it lies, if it lies in an arena (peer_memory.h)
+    bool lendable;          // better read where it lies, if it lies in an arena (peer_memory.h)
+    bool stages_next_offer;  // get, combine: the next step offers what this one makes; both are done in one pass
     std::int32_t peer;
     std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`; gather: how many steps;
                             // end_round, end: behind how many fences
@@ -83,6 +84,7 @@ struct BindOptions {
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     std::size_t lent_from = SIZE_MAX;  // of so many bytes are lendable
     bool lends_offers = true;          // not only puts
+    bool lends_sums = false;           // also offers of what the step before combines
     // Puts are staged in the area of their reader, from this byte on: in the operation only one rank puts to it, and that
     // rank puts to many.
     bool stage_at_reader = false;

@@ -74,8 +74,10 @@ void Planner::must_have_room(const BoundSchedule& schedule) const {
         throw std::logic_error("a plan stages " + std::to_string(schedule.staged) + " bytes, for which it has no room");
 }
 
-void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, const BindOptions& options, Plan& plan) const {
+void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cut cut, BindOptions options, Plan& plan) const {
     const Reach& reach = options.reach;
+    // Of so much the readers' caches hold nothing until the next call.
+    options.lends_sums = total_bytes(problem) >= own_cache();
     plan.lengths = nullptr;
     name(plan, algorithm, problem, reach);
     plan.piece_bytes = cut.bytes;

@@ -86,7 +86,7 @@ private:
     BindOptions options_for(const Reach&, std::size_t once = 0) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
-    void plan_pieces(const Algorithm&, const Problem&, Cut, const BindOptions&, Plan&) const;
+    void plan_pieces(const Algorithm&, const Problem&, Cut, BindOptions, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
     void must_have_room(const BoundSchedule&) const;
     static void find_long_results(const Problem&, Plan&);

@@ -26,8 +26,6 @@ inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std:
     else copy_from_peer(to, from, bytes);
 }
 
-// Shorter messages gain nothing by it.
-constexpr std::size_t copied_twice_from = 32 * 1024;
 inline bool copies_the_same(const BoundStep& offer, const BoundStep& copy) {
     return copy.kind == BoundKind::copy && copy.from_buffer == offer.from_buffer && copy.from == offer.from && copy.bytes == offer.bytes;
 }
@@ -120,6 +118,23 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
     // an `if` around the prefetch GCC 12 drops both.)
     const std::byte* const ahead = schedule.sends_end == 0 ? shared_slots_.slot(sequence + 1) : slot;
     const CombinerCall apply{combiner};
+    const auto readers_of = [&](const BoundStep& s) { return std::span(schedule.readers).subspan(s.first_reader, s.readers); };
+    // To be asked once.  Null: this step does not stage the next one's offer.
+    const auto place_of_next_offer = [&](const BoundStep& s) -> std::byte* {
+        if (!s.stages_next_offer) [[likely]] return nullptr;
+        const BoundStep& offer = (&s)[1];
+        const bool is_lent = offer.lendable && memory_.lends(at(offer.from_buffer, offer.from), offer.bytes, readers_of(offer));
+        return is_lent ? nullptr : staging(schedule, sequence, offer);
+    };
+    const auto combine = [&](const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::byte* staged) {
+        if (staged) [[unlikely]] combine_for_peer(readers_cache_, *combiner, left, right, staged, bytes, schedule.element, to);
+        else apply(left, right, to, bytes);
+    };
+    const auto offer_staged = [&](const BoundStep& s, const std::byte* staged) {
+        auto* cell = reinterpret_cast<Cell*>(slot + s.cell);
+        cell->where = static_cast<std::uint64_t>(staged - segment) - s.from;
+        store(cell->flag, flag_of(sequence, s.tag, s.place));
+    };
 
     for (std::size_t& next = cursor.step; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];
@@ -194,7 +209,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
-                    } else if (s.lendable && lend(s, frame, std::span(schedule.readers).subspan(s.first_reader, s.readers), *cell)) {
+                    } else if (s.lendable && lend(s, frame, readers_of(s), *cell)) {
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
@@ -226,7 +241,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
-                    if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule);
+                    if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule, nullptr);
                 } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule)) {
                     store(channel_of(s).taken, taken(s.message + 1));
                     break;
@@ -248,17 +263,19 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
+                std::byte* const staged = place_of_next_offer(s);
                 if (is_read_at_owner(flag)) {
-                    read_at_owner(s, frame, cell->where + s.from, to, operand, schedule);
-                    break;
+                    read_at_owner(s, frame, cell->where + s.from, to, operand, schedule, staged);
+                } else {
+                    if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
+                    const std::byte* from = segment + cell->where + s.from;
+                    if (s.fused == Order::before) combine(operand, from, to, s.bytes, staged);
+                    else if (s.fused == Order::after) combine(from, operand, to, s.bytes, staged);
+                    else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
+                    else if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
+                    else combine(to, from, to, s.bytes, staged);
                 }
-                if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
-                const std::byte* from = segment + cell->where + s.from;
-                if (s.fused == Order::before) apply(operand, from, to, s.bytes);
-                else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
-                else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                else apply(to, from, to, s.bytes);
+                if (staged) [[unlikely]] ++next, offer_staged((&s)[1], staged);
                 break;
             }
             case BoundKind::copy: {
@@ -271,8 +288,10 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.bytes == 0) break;
-                if (s.order == Order::before) apply(from, to, to, s.bytes);
-                else apply(to, from, to, s.bytes);
+                std::byte* const staged = place_of_next_offer(s);
+                if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
+                else combine(to, from, to, s.bytes, staged);
+                if (staged) [[unlikely]] ++next, offer_staged((&s)[1], staged);
                 break;
             }
             case BoundKind::begin: frame.remote->begin(); break;

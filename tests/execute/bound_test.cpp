@@ -2,6 +2,7 @@
 // combines fused, cut into pieces, with other lengths), told in the language again, go through the verifier.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -269,6 +270,26 @@ TEST(BoundAreas, HoldNoPiecesOfManyRanks) {
     problem.rank = 1;
     const Plan plan = plan_of(*groups.all[1], algorithm, problem);
     EXPECT_LE(plan.parts.front().schedule.staged, groups.layout.staging_bytes());
+}
+
+// Only what the step before it makes is staged in the pass of that step, and then it is not lent unless that was asked for.
+TEST(BoundOffers, AreStagedByTheStepThatMakesThem) {
+    const Groups groups(2, How::lent);
+    constexpr std::size_t n = 65536;
+    for (const bool lends_sums : {false, true})
+        for (const std::size_t offered : {std::size_t{0}, std::size_t{64}, n}) {
+            Builder b(Problem{.operation = Operation::allreduce, .size = 2, .bytes = 2 * n});
+            b.offer_to_all_others(input(), n);
+            b.get(1, 0, input(), output(), n);
+            b.next_round();
+            b.combine(input(), output(), n, Order::before);
+            b.next_round();
+            b.offer_to_all_others(output(offered), n);
+            BoundSchedule bound;
+            bind(b.finish(), 0, 0, 1, groups.layout, {.lent_from = n, .lends_sums = lends_sums}, bound);
+            EXPECT_EQ(std::ranges::count_if(bound.steps, &BoundStep::stages_next_offer), offered == 0 ? 1 : 0) << offered;
+            EXPECT_EQ(bound.steps.back().lendable, lends_sums || offered != 0) << offered;
+        }
 }
 
 std::string name(const ::testing::TestParamInfo<How>& how) {
