@@ -260,7 +260,7 @@ private:
             const bool combines = made.kind == BoundKind::combine || (made.kind == BoundKind::get && (made.order != Order::overwrite || made.fused != Order::overwrite));
             if (!combines || !offer || offer->kind != BoundKind::offer || offer->place != Place::staged ||
                 offer->from_buffer != made.to_buffer || offer->from != made.to || offer->bytes != made.bytes)
-                fault(r, "stages in one pass with a step what that does not make");
+                fault(r, "stages an offer that the step before it does not make");
         }
     }
 
