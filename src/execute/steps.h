@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "execute/copy.h"
 #include "execute/executor.h"
@@ -130,11 +131,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
         if (staged) [[unlikely]] combine_for_peer(readers_cache_, *combiner, left, right, staged, bytes, schedule.element, to);
         else apply(left, right, to, bytes);
     };
-    const auto offer_staged = [&](const BoundStep& s, const std::byte* staged) {
-        auto* cell = reinterpret_cast<Cell*>(slot + s.cell);
-        cell->where = static_cast<std::uint64_t>(staged - segment) - s.from;
-        store(cell->flag, flag_of(sequence, s.tag, s.place));
-    };
+    std::byte* staged_by_maker = nullptr;  // where the step before this one has staged this one's offer; both are in one call
 
     for (std::size_t& next = cursor.step; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];
@@ -209,6 +206,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
+                    } else if (staged_by_maker) [[unlikely]] {
+                        where = static_cast<std::uint64_t>(std::exchange(staged_by_maker, nullptr) - segment);
                     } else if (s.lendable && lend(s, frame, readers_of(s), *cell)) {
                         ++cursor.lent;
                         break;
@@ -263,7 +262,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
-                std::byte* const staged = place_of_next_offer(s);
+                std::byte* const staged = staged_by_maker = place_of_next_offer(s);
                 if (is_read_at_owner(flag)) {
                     read_at_owner(s, frame, cell->where + s.from, to, operand, schedule, staged);
                 } else {
@@ -275,7 +274,6 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     else if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
                     else combine(to, from, to, s.bytes, staged);
                 }
-                if (staged) [[unlikely]] ++next, offer_staged((&s)[1], staged);
                 break;
             }
             case BoundKind::copy: {
@@ -288,10 +286,9 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.bytes == 0) break;
-                std::byte* const staged = place_of_next_offer(s);
+                std::byte* const staged = staged_by_maker = place_of_next_offer(s);
                 if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
                 else combine(to, from, to, s.bytes, staged);
-                if (staged) [[unlikely]] ++next, offer_staged((&s)[1], staged);
                 break;
             }
             case BoundKind::begin: frame.remote->begin(); break;
