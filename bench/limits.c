@@ -115,40 +115,13 @@ static void add(double *restrict to, const double *restrict from, size_t n)
     __asm__ volatile("" ::: "memory");
 }
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-__attribute__((noinline, target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#else
-__attribute__((noinline))
-#endif
-static void sum(double *restrict to, const double *restrict a, const double *restrict b, size_t n)
-{
-    for (size_t i = 0; i < n; ++i)
-        to[i] = a[i] + b[i];
-    __asm__ volatile("" ::: "memory");
-}
-
-// The least that an allreduce of two ranks needs without reading the other's memory: each copies
-// its vector into shared memory, piece by piece, and adds the other's from there.
-static void staged_sum(Pair *p, size_t bytes)
-{
-    enum { PIECE = 32768, AREAS = 8 };
-    unsigned char *mine = p->shared->data + (p->first ? 0 : AREAS * PIECE);
-    unsigned char *theirs = p->shared->data + (p->first ? AREAS * PIECE : 0);
-    for (size_t i = 0; i < bytes; i += PIECE) {
-        size_t n = bytes - i < PIECE ? bytes - i : PIECE, area = i / PIECE % AREAS * PIECE;
-        copy(mine + area, p->source + i, n);
-        exchange_tight(p);
-        sum((double *)(p->target + i), (double *)(p->source + i), (double *)(theirs + area), n / sizeof(double));
-    }
-}
-
 static bool read_peer(Pair *p, size_t bytes)
 {
     struct iovec to = {p->target, bytes}, from = {p->peer_source, bytes};
     return process_vm_readv(p->peer, &to, 1, &from, 1, 0) == (ssize_t)bytes;
 }
 
-typedef enum Kind { COPY, ADD, READ, STAGED_SUM } Kind;
+typedef enum Kind { COPY, ADD, READ } Kind;
 
 static void move(Pair *p, Kind kind, size_t bytes)
 {
@@ -156,8 +129,6 @@ static void move(Pair *p, Kind kind, size_t bytes)
         copy(p->target, p->source, bytes);
     else if (kind == ADD)
         add((double *)p->target, (const double *)p->source, bytes / sizeof(double));
-    else if (kind == STAGED_SUM)
-        staged_sum(p, bytes);
     else
         read_peer(p, bytes);
 }
@@ -263,7 +234,6 @@ static void measure_bytes(Pair *p, FILE *out)
         report_bytes(p, out, "copy_both", bytes, measure_moves(p, COPY, bytes, false));
         report_bytes(p, out, "shared_copy", bytes, measure_fresh(p, bytes));
         report_bytes(p, out, "add_both", bytes, measure_moves(p, ADD, bytes, false));
-        report_bytes(p, out, "staged_sum", bytes, measure_moves(p, STAGED_SUM, bytes, false));
         if (!may_read)
             continue;
         report_bytes(p, out, "single_copy", bytes, measure_moves(p, READ, bytes, true));

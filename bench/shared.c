@@ -11,22 +11,42 @@ static size_t area_bytes(int ranks)
     return (size_t)ranks * (3 * sizeof(Flag) + sizeof(Desk)) + BENCH_DATA;
 }
 
-// A launcher may bind each rank to one core: what counts is what they have together.
-static void look_at_node(Shared *shared)
+// The same on all nodes of one machine (namespaces, containers), and on no other machine.
+static int machine_of(MPI_Comm node, int rank)
 {
-    MPI_Comm node;
+    PMPI_Bcast(&rank, 1, MPI_INT, 0, node);
+    char id[37] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    bool known = file && fgets(id, sizeof id, file);
+    if (file)
+        fclose(file);
+    uint32_t hash = 2166136261u;
+    for (const char *c = id; *c; ++c)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return known ? (int)(hash >> 1) : rank;
+}
+
+// A launcher may bind each rank to one core: what counts is what they have together.
+static void look_at_machine(Shared *shared)
+{
+    MPI_Comm node, machine;
     PMPI_Comm_split_type(shared->control, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    PMPI_Comm_rank(node, &shared->node_rank);
-    PMPI_Comm_size(node, &shared->node_ranks);
+    int node_rank;
+    PMPI_Comm_rank(node, &node_rank);
+    int leader = node_rank == 0;
+    PMPI_Allreduce(&leader, &shared->nodes, 1, MPI_INT, MPI_SUM, shared->control);
+    PMPI_Comm_split(shared->control, machine_of(node, shared->rank), 0, &machine);
+    PMPI_Comm_free(&node);
+
+    PMPI_Comm_rank(machine, &shared->machine_rank);
+    PMPI_Comm_size(machine, &shared->machine_ranks);
     cpu_set_t mine;
     CPU_ZERO(&mine);
     sched_getaffinity(0, sizeof mine, &mine);
-    PMPI_Allreduce(&mine, &shared->allowed, (int)sizeof mine, MPI_BYTE, MPI_BOR, node);
+    PMPI_Allreduce(&mine, &shared->allowed, (int)sizeof mine, MPI_BYTE, MPI_BOR, machine);
     shared->cores = CPU_COUNT(&shared->allowed);
-    PMPI_Comm_free(&node);
-    int leader = shared->node_rank == 0;
-    PMPI_Allreduce(&leader, &shared->nodes, 1, MPI_INT, MPI_SUM, shared->control);
-    int crowded = shared->node_ranks > shared->cores, any_crowded;
+    PMPI_Comm_free(&machine);
+    int crowded = shared->machine_ranks > shared->cores, any_crowded;
     PMPI_Allreduce(&crowded, &any_crowded, 1, MPI_INT, MPI_MAX, shared->control);
     shared->oversubscribed = any_crowded;
 }
@@ -36,7 +56,7 @@ bool shared_bind(Shared *shared)
     if (shared->oversubscribed)
         return false;
     int core = -1;
-    for (int left = shared->node_rank + 1; left > 0;)
+    for (int left = shared->machine_rank + 1; left > 0;)
         left -= CPU_ISSET(++core, &shared->allowed) != 0;
     cpu_set_t one;
     CPU_ZERO(&one);
@@ -69,7 +89,7 @@ void shared_open(Shared *shared)
     PMPI_Comm_size(shared->control, &shared->ranks);
     shared->meetings = 0;
 
-    look_at_node(shared);
+    look_at_machine(shared);
 
     shared->mapped = false;
     if (shared->nodes > 1)

@@ -26,10 +26,10 @@ typedef struct Shared {
     MPI_Comm control;    // the benchmark's own communicator, unknown to what is measured
     int rank, ranks;
     int nodes;
-    int node_rank, node_ranks;
-    cpu_set_t allowed;   // the union of the affinity masks of this node's ranks
+    int machine_rank, machine_ranks;
+    cpu_set_t allowed;   // the union of the affinity masks of this machine's ranks
     int cores;           // how many these are
-    bool oversubscribed; // more ranks than cores on this node
+    bool oversubscribed; // more ranks than cores on a machine
     bool mapped;         // the area below exists; only when all ranks are on one node
     Flag *entered;       // one per rank
     Flag *signal;        // one per rank, for the limits

@@ -516,10 +516,10 @@ int main(int argc, char **argv)
 {
     static const struct option names[] = {{"seconds", 1, 0, 's'}, {"seed", 1, 0, 'r'}, {"memory", 1, 0, 'M'},
                                           {"same-buffers", 0, 0, 'b'}, {"with-limits", 0, 0, 'L'}, {"bind", 0, 0, 'B'},
-                                          {"one-clock", 0, 0, 'C'}, {0, 0, 0, 0}};
+                                          {0, 0, 0, 0}};
     Tune t = {.cell_seconds = 0.5, .memory = (size_t)64 << 20, .random = 1, .most_sets = MOST_SETS};
-    bool limits = false, bind = false, one_clock = false;
-    for (int c; (c = getopt_long(argc, argv, "s:r:M:bLBC", names, NULL)) != -1;)
+    bool limits = false, bind = false;
+    for (int c; (c = getopt_long(argc, argv, "s:r:M:bLB", names, NULL)) != -1;)
         switch (c) {
         case 's': t.cell_seconds = atof(optarg); break;
         case 'r': t.random = 2 * strtoull(optarg, NULL, 10) + 1; break;
@@ -527,17 +527,16 @@ int main(int argc, char **argv)
         case 'b': t.most_sets = 1; break;
         case 'L': limits = true; break;
         case 'B': bind = true; break;
-        case 'C': one_clock = true; break; // also of several nodes, which are on one machine
         default: optind = argc + 1;
         }
     if (optind != argc - 1) {
-        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] [--same-buffers] [--with-limits] [--bind] [--one-clock] PLAN\n");
+        fprintf(stderr, "usage: fanlight-tune-<mpi> [--seconds=S of a cell] [--seed=N] [--memory=BYTES] [--same-buffers] [--with-limits] [--bind] PLAN\n");
         return 2;
     }
     MPI_Init(&argc, &argv);
     shared_open(&t.shared);
     bool bound = bind && shared_bind(&t.shared);
-    t.common_clock = (t.shared.mapped || one_clock) && !t.shared.oversubscribed;
+    t.common_clock = t.shared.machine_ranks == t.shared.ranks && !t.shared.oversubscribed;
     *(void **)&t.set_algorithm = dlsym(RTLD_DEFAULT, "fanlight_set_algorithm");
     *(void **)&t.get_algorithm = dlsym(RTLD_DEFAULT, "fanlight_get_algorithm");
     Prepare *prepare_comm;
@@ -572,6 +571,8 @@ int main(int argc, char **argv)
         report_empty_samples(&t);
     }
     bool good = run_plan(&t, plan);
+    if (limits)
+        measure_limits(&t.shared, t.out); // whether the machine is still the same
     write_end(&t);
     free(plan);
     free(t.send[0]);

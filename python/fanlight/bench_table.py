@@ -165,8 +165,7 @@ _LATENCIES = (
     ("context_switch", "a switch between two processes on one core"),
 )
 _MOVES = (("copy", "memcpy"), ("copy_both", "both at once"), ("shared_copy", "what the other just wrote"),
-          ("add_both", "adding, both"), ("staged_sum", "staged and added, both"),
-          ("single_copy", "process_vm_readv"), ("single_copy_both", "both at once"))
+          ("add_both", "adding, both"), ("single_copy", "process_vm_readv"), ("single_copy_both", "both at once"))
 
 
 def print_limits(console: Console, limits: Limits, ranks: int):

@@ -59,17 +59,6 @@ def network(limits: Limits) -> str:
     return f"latency={latency:.4g}us overhead={overhead:.3g}us link={rate * 1e-3:.4g}G eager={eager}"
 
 
-def between_cores(limits: Limits, at: int) -> float:
-    """GB/s of what comes from the other core's cache.  A sum by staging in pieces of 32 KiB shows it best: each line goes there
-    to be written and back to be read, as in a collective."""
-    pieces, exchange = -(-at // 32768), limits.latency("exchange")
-    if at in limits.sizes("staged_sum") and exchange:
-        moved = limits.times["staged_sum", at] - pieces * exchange
-        if moved > 0:
-            return 2 * 1e-3 * at / moved
-    return 1e-3 * at / limits.moving(at, "shared_copy")
-
-
 def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
     """`begin`: seconds, what a call takes before its first step.  Raises ValueError where the limits are not all there."""
     limits = Limits(lines)
@@ -78,7 +67,7 @@ def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
         raise ValueError("without the time of a cache line and of copies there is no machine to write down")
     at = 65536  # in the caches, and long enough
     copy = 2 * 1e-3 * at / limits.moving(at, "copy_both")
-    taken = between_cores(limits, at)
+    taken = 1e-3 * at / limits.moving(at, "shared_copy")
     longest = limits.sizes("copy_both")[-1]
     beyond = 2 * 1e-3 * longest / limits.moving(longest, "copy_both")
     ranks = "step=20ns reader=12ns gather=4" + (f" begin={begin * 1e9:.0f}ns" if begin else "")

@@ -27,6 +27,7 @@ def test_between_two_hosts(fanlight, prefix, tmp_path):
     run, = record["runs"]
     assert run["nodes"] == 2 and run["ranks"] == 4 and run["preloaded"]
     assert run["settings"]["FANLIGHT_CORES"]
+    assert run["oversubscribed"] == (4 > run["cores"])  # the hosts have the same cores
     row, = record["results"]
     assert row["native"]["median"] > 0 and row["fanlight"]["median"] > 0
 
