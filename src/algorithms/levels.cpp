@@ -81,24 +81,23 @@ LevelsOfBlocks::LevelsOfBlocks(const Problem& problem) : Levels(problem), packin
     // Of gatherv and scatterv nobody but the root could tell.
     at_their_places_ = has_root(problem.operation) && family_of(problem.operation) == Family::blocks && longest > longest_in_few_steps && !packing_.packed_at();
     of_stage_.push_back(now);
-    std::vector<std::vector<int>> ranks(at_their_places_ ? now.size() : 0);
-    for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r] = {static_cast<int>(r)};
-    of_stage_and_rank_.push_back(ranks);
+    std::vector<Places> places(at_their_places_ ? now.size() : 0);
+    for (std::size_t i = 0; i < places.size(); ++i) places[static_cast<std::size_t>(order()[i])] = {i, 1};
+    places_.push_back(places);
     for (const Groups& groups : stages()) {
         std::vector<Block> next(now.size());
-        std::vector<std::vector<int>> next_ranks(ranks.size());
+        std::vector<Places> next_places(places.size());
         for (const Group& group : groups) {
             const auto representative = static_cast<std::size_t>(group.ranks[static_cast<std::size_t>(group.root)]);
             next[representative].offset = now[static_cast<std::size_t>(group.ranks.front())].offset;
             for (const int r : group.ranks) {
                 next[representative].bytes += now[static_cast<std::size_t>(r)].bytes;
-                if (!at_their_places_) continue;
-                const std::vector<int>& its = ranks[static_cast<std::size_t>(r)];
-                next_ranks[representative].insert(next_ranks[representative].end(), its.begin(), its.end());
+                if (at_their_places_) next_places[representative].count += places[static_cast<std::size_t>(r)].count;
             }
+            if (at_their_places_) next_places[representative].first = places[static_cast<std::size_t>(group.ranks.front())].first;
         }
         of_stage_.push_back(now = std::move(next));
-        of_stage_and_rank_.push_back(ranks = std::move(next_ranks));
+        places_.push_back(places = std::move(next_places));
     }
 }
 
@@ -160,12 +159,12 @@ void LevelsOfBlocks::move(Operation operation, Schedule (*own)(const Problem&), 
 
 void LevelsOfBlocks::move_one_by_one(const Problem& part, Schedule (*own)(const Problem&), std::size_t s, const Group& group, const At& at) {
     const int root = whole().root;
-    const auto ranks_of = [&](int r) -> const std::vector<int>& { return of_stage_and_rank_[s][static_cast<std::size_t>(r)]; };
+    const auto places_of = [&](int r) -> const Places& { return places_[s][static_cast<std::size_t>(r)]; };
     // The i-th of those that a rank stands for; the root's own is moved in the first stage.
-    const auto owner = [&](int r, std::size_t i) { return i < ranks_of(r).size() && (r != root || s == 0) ? ranks_of(r)[i] : -1; };
+    const auto owner = [&](int r, std::size_t i) { return i < places_of(r).count && (r != root || s == 0) ? order()[places_of(r).first + i] : -1; };
     std::size_t most = 1;
     for (const int r : group.ranks)
-        if (r != root) most = std::max(most, ranks_of(r).size());
+        if (r != root) most = std::max(most, places_of(r).count);
     const auto move = [&](std::size_t i) {
         const auto problem = [&](const Group& g) {
             Problem p = part;

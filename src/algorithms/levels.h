@@ -109,7 +109,11 @@ private:
     Packing packing_;
     bool at_their_places_;
     std::vector<std::vector<Block>> of_stage_;                 // and of rank
-    std::vector<std::vector<std::vector<int>>> of_stage_and_rank_;  // the ranks that it stands for, if at_their_places()
+    // The ranks that it stands for: so many of order(), from a place on.
+    struct Places {
+        std::size_t first, count;
+    };
+    std::vector<std::vector<Places>> places_;  // of stage and of rank, if at_their_places()
 };
 
 }  // namespace fanlight

@@ -11,6 +11,7 @@
 #include "execute/planner.h"
 #include "execute/staging.h"
 #include "schedule/builder.h"
+#include "schedule/composer.h"
 
 namespace fanlight {
 
@@ -143,6 +144,7 @@ private:
     const std::size_t staged_;  // which of Bounds::written is
     int likely_;  // whose schedule is made first
     const bool may_say_;
+    Composer::OfAllRanks once_;
     bool were_all_said_ = true;
     int offers_ = 0;  // the most that were seen
 };

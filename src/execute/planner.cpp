@@ -13,6 +13,7 @@
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
 #include "schedule/builder.h"
+#include "schedule/composer.h"
 
 namespace fanlight {
 
@@ -58,6 +59,7 @@ void name(Plan& plan, const Algorithm& algorithm, const Problem& problem, const 
 }  // namespace
 
 void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint64_t called, const BindOptions& options, BoundSchedule& bound) const {
+    Composer::OfAllRanks once;
     Schedule schedule = algorithm.schedule(p);
     if (options.reach.nodes) {
         const Exchange messages = exchange(algorithm, p, options.reach);

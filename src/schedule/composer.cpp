@@ -25,13 +25,41 @@ BoundsOfKind bounds_of(const Schedule& s, std::vector<std::pair<int, std::size_t
     return result;
 }
 
+Problem part_of(const std::function<Problem(const Composer::Group&)>& part, const Composer::Group& group) {
+    Problem p = part(group);
+    p.topology = {};
+    p.size = static_cast<int>(group.ranks.size());
+    p.root = group.root;
+    return p;
+}
+
 bool say_alike(const BoundsOfKind& a, const BoundsOfKind& b) {
     return a.all.offers == b.all.offers && a.all.written == b.all.written && a.at_one_time == b.at_one_time;
 }
 
 }  // namespace
 
-Composer::Composer(const Problem& whole) : whole_(whole), kind_of_(static_cast<std::size_t>(whole.size), 0) {}
+thread_local constinit Composer::OfAllRanks* Composer::OfAllRanks::current = nullptr;
+
+Composer::OfAllRanks* Composer::OfAllRanks::for_problem(const Problem& problem) {
+    if (!current || current->is_taken_ || lengths_are_unknown(problem.operation)) return nullptr;
+    if (current->problem_) current->problem_->rank = problem.rank;
+    if (current->problem_ != problem) {
+        current->problem_ = problem;
+        current->said_.clear();
+    }
+    current->is_taken_ = true;
+    return current;
+}
+
+Composer::Composer(const Problem& whole) : whole_(whole), kept_(OfAllRanks::for_problem(whole)) {
+    if (kept_) said_ = &kept_->said_;
+    if (said_->empty()) said_->emplace_back().kind_of.resize(static_cast<std::size_t>(whole.size));
+}
+
+Composer::~Composer() {
+    if (kept_) kept_->is_taken_ = false;
+}
 
 Address Composer::reserve(std::size_t bytes) {
     const Address at = scratch(reserved_);
@@ -39,48 +67,51 @@ Address Composer::reserve(std::size_t bytes) {
     return at;
 }
 
-void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
-                   const BuffersOf& buffers) {
+Composer::Said Composer::behind(const Said& before, const Algorithm& algorithm, const std::function<Problem(const Group&)>& part,
+                                const std::vector<Group>& groups) {
     // Groups of one size and root have the same schedules, unless their vectors or blocks differ.
     std::map<std::vector<std::size_t>, std::size_t> known;
     std::vector<std::size_t> key, first;
     std::vector<BoundsOfKind> told;
     std::vector<std::pair<int, std::size_t>> puts;
-    std::size_t most_scratch = 0;
-    Problem own;
-    const Group* own_group = nullptr;
+    Said result = before;
+    result.scratch = 0;
     for (const Group& group : groups) {
-        Problem p = part(group);
-        p.topology = {};
-        p.size = static_cast<int>(group.ranks.size());
-        p.root = group.root;
+        Problem p = part_of(part, group);
         key.assign({group.ranks.size(), static_cast<std::size_t>(group.root), p.bytes});
         for (const Block& b : p.blocks) key.insert(key.end(), {b.offset, b.bytes});
         const auto [it, is_new] = known.try_emplace(key, told.size());
         first.push_back(it->second);
-        if (is_new)
-            for (p.rank = 0; p.rank < p.size; ++p.rank) {
-                Schedule s = algorithm(p);
-                told.push_back(bounds_of(s, puts));
-                most_scratch = std::max(most_scratch, s.scratch_bytes);
-                Builder::recycle(std::move(s));
-            }
-        const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
-        if (here == group.ranks.end()) continue;
-        p.rank = static_cast<int>(here - group.ranks.begin());
-        own = std::move(p);
-        own_group = &group;
+        if (!is_new) continue;
+        for (p.rank = 0; p.rank < p.size; ++p.rank) {
+            Schedule s = algorithm(p);
+            told.push_back(bounds_of(s, puts));
+            result.scratch = std::max(result.scratch, s.scratch_bytes);
+            Builder::recycle(std::move(s));
+        }
     }
-    const std::size_t scratch_at = reserve(most_scratch).offset;
-    if (own_group) {
-        Schedule s = algorithm(own);
-        append(s, *own_group, buffers, scratch_at);
-        Builder::recycle(std::move(s));
-    }
-    tell(groups, first, told);
+    result.add(groups, first, told);
+    return result;
 }
 
-void Composer::tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
+void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
+                   const BuffersOf& buffers) {
+    if (said_->size() == parts_ + 1) said_->push_back(behind(said(), algorithm, part, groups));
+    const std::size_t scratch_at = reserve((*said_)[parts_ + 1].scratch).offset;
+    for (const Group& group : groups) {
+        const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
+        if (here == group.ranks.end()) continue;
+        Problem own = part_of(part, group);
+        own.rank = static_cast<int>(here - group.ranks.begin());
+        Schedule s = algorithm(own);
+        append(s, group, buffers, scratch_at);
+        Builder::recycle(std::move(s));
+        break;
+    }
+    ++parts_;
+}
+
+void Composer::Said::add(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
     constexpr std::uint32_t none = UINT32_MAX;
     struct Split {
         std::uint32_t before, now;  // kinds
@@ -95,14 +126,14 @@ void Composer::tell(const std::vector<Group>& groups, const std::vector<std::siz
         for (std::size_t i = 0; i < groups[g].ranks.size(); ++i) {
             const std::size_t what = same[first[g] + i];
             if (say_alike(told[what], {})) continue;
-            std::uint32_t& kind = kind_of_[static_cast<std::size_t>(groups[g].ranks[i])];
+            std::uint32_t& kind = kind_of[static_cast<std::size_t>(groups[g].ranks[i])];
             std::uint32_t s = split[what];
             while (s != none && splits[s].before != kind) s = splits[s].other;
             if (s == none) {
                 s = static_cast<std::uint32_t>(splits.size());
-                splits.push_back({kind, static_cast<std::uint32_t>(kinds_.size()), std::exchange(split[what], s)});
-                kinds_.push_back(kinds_[kind]);
-                kinds_.back() += told[what];
+                splits.push_back({kind, static_cast<std::uint32_t>(kinds.size()), std::exchange(split[what], s)});
+                kinds.push_back(kinds[kind]);
+                kinds.back() += told[what];
             }
             kind = splits[s].now;
         }
@@ -225,10 +256,10 @@ Schedule Composer::finish() {
         if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
         if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
     }
-    for (const BoundsOfKind& b : kinds_) result_.bounds.raise(b.all);
+    for (const BoundsOfKind& b : said().kinds) result_.bounds.raise(b.all);
     result_.bounds.known = true;
-    result_.kind_of = std::move(kind_of_);
-    result_.kinds = std::move(kinds_);
+    result_.kind_of = said().kind_of;
+    result_.kinds = said().kinds;
     return std::move(result_);
 }
 

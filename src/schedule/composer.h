@@ -6,8 +6,10 @@
 // a rank's scratch and offers follow from the parts before, so its peers know them too.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "schedule/builder.h"
@@ -18,6 +20,10 @@ namespace fanlight {
 
 class Composer {
 public:
+    // While one lives, this thread's compositions by one algorithm find what their parts say of all ranks once, and not
+    // for every rank whose schedule is made.
+    class OfAllRanks;
+
     struct Group {
         std::vector<int> ranks;  // of the whole, in the order of the part's ranks
         int root = 0;            // the part's root: an index of `ranks`
@@ -34,6 +40,9 @@ public:
     using Algorithm = std::function<Schedule(const Problem&)>;
 
     explicit Composer(const Problem& whole);
+    Composer(const Composer&) = delete;
+    Composer& operator=(const Composer&) = delete;
+    ~Composer();
 
     // `part` is the problem of any group but for rank, size, root and topology.
     void add(const Algorithm& algorithm, const Problem& part, const std::vector<Group>& groups, const BuffersOf& buffers) {
@@ -58,18 +67,46 @@ private:
     void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
-    int offers_of(int rank) const { return kinds_[kind_of_[static_cast<std::size_t>(rank)]].all.offers; }
-    // Each rank of a group does what `told` says from the place in `first` on: ranks of one kind that differ in it are no
-    // longer of one kind.
-    void tell(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
+    // What each rank has put and offered behind a part, and how much scratch that needs.
+    struct Said {
+        std::size_t scratch = 0;
+        std::vector<std::uint32_t> kind_of;
+        std::vector<BoundsOfKind> kinds{BoundsOfKind{}};
+        // Each rank of a group does what `told` says from the place in `first` on: ranks of one kind that differ in it
+        // are no longer of one kind.
+        void add(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
+    };
+    static Said behind(const Said& before, const Algorithm&, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups);
+    const Said& said() const { return (*said_)[parts_]; }
+    int offers_of(int rank) const { return said().kinds[said().kind_of[static_cast<std::size_t>(rank)]].all.offers; }
 
     const Problem& whole_;
     Schedule result_;
     std::size_t reserved_ = 0;
-    // What each rank has put and offered so far.
-    std::vector<std::uint32_t> kind_of_;
-    std::vector<BoundsOfKind> kinds_{BoundsOfKind{}};
+    std::size_t parts_ = 0;  // so far
+    OfAllRanks* const kept_;
+    std::deque<Said> own_;
+    std::deque<Said>* said_ = &own_;  // behind each part, or those kept
     std::vector<Step> copied_; // from the input, which nobody changes
+};
+
+class Composer::OfAllRanks {
+public:
+    OfAllRanks() : before_(current) { current = this; }
+    OfAllRanks(const OfAllRanks&) = delete;
+    OfAllRanks& operator=(const OfAllRanks&) = delete;
+    ~OfAllRanks() { current = before_; }
+
+private:
+    friend Composer;
+    // For a composition that is no part of another one, and of which all ranks know the same.
+    static OfAllRanks* for_problem(const Problem&);
+
+    static thread_local OfAllRanks* current;
+    OfAllRanks* const before_;
+    bool is_taken_ = false;
+    std::optional<Problem> problem_;  // of the last rank
+    std::deque<Said> said_;
 };
 
 }  // namespace fanlight

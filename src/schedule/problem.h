@@ -103,6 +103,8 @@ struct Problem {
         return blocks.empty() && (stride == 0 || stride == bytes);
     }
 
+    friend bool operator==(const Problem&, const Problem&) = default;
+
     // A rank as seen from the root (the root is 0), and back.
     int relative(int r) const { return (r - root + size) % size; }
     int absolute(int relative_rank) const { return (relative_rank + root) % size; }

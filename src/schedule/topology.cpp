@@ -284,7 +284,7 @@ std::string Topology::text() const {
 }
 
 bool operator==(const Topology& a, const Topology& b) {
-    return std::equal(a.all().begin(), a.all().end(), b.all().begin(), b.all().end());
+    return a.levels_ == b.levels_ || std::equal(a.all().begin(), a.all().end(), b.all().begin(), b.all().end());
 }
 
 }  // namespace fanlight

@@ -7,13 +7,16 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "algorithms/registry.h"
 #include "execute/copy.h"
 #include "execute/group.h"
 #include "execute/plan.h"
 #include "on_threads.h"
+#include "schedule/all_ranks.h"
 #include "schedule/builder.h"
+#include "schedule/composer.h"
 #include "schedule/schedule.h"
 #include "transport/shared.h"
 
@@ -29,7 +32,7 @@ Problem problem(const Algorithm& a, int size, std::size_t bytes, int root) {
     p.root = has_root(a.operation) ? root : 0;
     std::size_t at = 0;
     for (int r = 0; family_of(a.operation) == Family::blocks_v && r < size; ++r) {
-        p.blocks.push_back({at, bytes * static_cast<std::size_t>(r * 5 % 7) / 4 / 8 * 8});
+        p.blocks.push_back({at, bytes * static_cast<std::size_t>(r * 5 % 7 + (bytes > 1000)) / 4 / 8 * 8});  // the short ones with some that are empty
         at += p.blocks.back().bytes;
     }
     return p;
@@ -141,6 +144,73 @@ TEST(Needs, BoundsHoldForAllRanks) {
     EXPECT_GT(exact, 1000);
     EXPECT_GT(alike, 100);
     EXPECT_GT(composed, 1000);
+}
+
+bool are_same(const Step& a, const Step& b) {
+    return a.kind == b.kind && a.order == b.order && a.peer == b.peer && a.offer == b.offer && a.from == b.from && a.to == b.to && a.bytes == b.bytes &&
+           a.bit == b.bit && a.first_reader == b.first_reader && a.readers == b.readers;
+}
+
+bool are_same(const Schedule& a, const Schedule& b) {
+    const auto same_kind = [](const BoundsOfKind& x, const BoundsOfKind& y) {
+        return x.all.offers == y.all.offers && x.all.written == y.all.written && x.at_one_time == y.at_one_time;
+    };
+    return std::ranges::equal(a.steps, b.steps, [](const Step& x, const Step& y) { return are_same(x, y); }) && a.round_ends == b.round_ends &&
+           a.readers == b.readers && a.scratch_bytes == b.scratch_bytes && a.offers == b.offers && a.bounds.known == b.bounds.known &&
+           a.bounds.offers == b.bounds.offers && a.bounds.written == b.bounds.written && a.kind_of == b.kind_of &&
+           std::ranges::equal(a.kinds, b.kinds, same_kind);
+}
+
+// What parts say of all ranks is found once for all schedules of a problem, and again for the next problem.
+TEST(Needs, SchedulesAreTheSameWhereWhatPartsSayIsKept) {
+    int compared = 0;
+    for (const Algorithm& a : algorithms()) {
+        if (!a.levels) continue;
+        Composer::OfAllRanks kept;
+        for (const char* topology : {"3x4", "2x3x2:cyclic", "2x(3+5)", "3x2x3", "2x(1+2)+3x2"})
+            for (const std::size_t bytes : {8, 5000, 100000})
+                for (const int root : {0, 4}) {
+                    Problem whole = problem(a, Topology::places(topology), bytes, root);
+                    if (whole.root != root) continue;
+                    whole.topology = Topology::from(topology, whole.size);
+                    if (a.operation == Operation::alltoallv) {
+                        std::vector<std::size_t> lengths;
+                        for (std::size_t i = 0; i < static_cast<std::size_t>(whole.size * whole.size); ++i) lengths.push_back(bytes * (i * 5 % 7) / 4);
+                        set_exchange(whole, lengths);
+                    }
+                    if (!restriction(a, whole).empty()) continue;
+                    for (int r = 0; r < whole.size; ++r) {
+                        const Problem p = problem_at(whole, r);
+                        const Schedule with = a.schedule(p);
+                        Schedule without;
+                        std::thread([&] { without = a.schedule(p); }).join();
+                        ASSERT_TRUE(are_same(with, without)) << text(a, p) << ", rank " << r;
+                        ++compared;
+                    }
+                }
+    }
+    EXPECT_GT(compared, 1000);
+}
+
+// A part may itself be composed.
+TEST(Needs, WhatIsKeptIsOfTheWholeAlone) {
+    const auto twice_in_pairs = [](int rank) {
+        const Problem whole{.operation = Operation::bcast, .rank = rank, .size = 4, .bytes = 800};
+        Composer both(whole);
+        for (int i = 0; i < 2; ++i)
+            both.add(
+                [](Problem p) {
+                    p.topology = Topology::from("2x2", 4);
+                    return find_algorithm(Operation::bcast, "by-levels")->schedule(p);
+                },
+                whole, {{.ranks = {0, 1, 2, 3}}}, Composer::everywhere(input(), output()));
+        return both.finish();
+    };
+    for (int rank = 0; rank < 4; ++rank) {
+        const Schedule without = twice_in_pairs(rank);
+        Composer::OfAllRanks kept;
+        for (int again = 0; again < 2; ++again) EXPECT_TRUE(are_same(twice_in_pairs(rank), without)) << rank;
+    }
 }
 
 // Where a pair has one cell its puts follow each other: around a ring a rank stages one block, whatever comes by.
