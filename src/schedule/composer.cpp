@@ -46,7 +46,7 @@ Composer::OfAllRanks* Composer::OfAllRanks::for_problem(const Problem& problem) 
     if (current->problem_) current->problem_->rank = problem.rank;
     if (current->problem_ != problem) {
         current->problem_ = problem;
-        current->said_.clear();
+        current->said_ = {};
     }
     current->is_taken_ = true;
     return current;
@@ -54,7 +54,7 @@ Composer::OfAllRanks* Composer::OfAllRanks::for_problem(const Problem& problem) 
 
 Composer::Composer(const Problem& whole) : whole_(whole), kept_(OfAllRanks::for_problem(whole)) {
     if (kept_) said_ = &kept_->said_;
-    if (said_->empty()) said_->emplace_back().kind_of.resize(static_cast<std::size_t>(whole.size));
+    if (said_->parts.empty()) said_->parts.emplace_back().kind_of.resize(static_cast<std::size_t>(whole.size));
 }
 
 Composer::~Composer() {
@@ -67,15 +67,13 @@ Address Composer::reserve(std::size_t bytes) {
     return at;
 }
 
-Composer::Said Composer::behind(const Said& before, const Algorithm& algorithm, const std::function<Problem(const Group&)>& part,
-                                const std::vector<Group>& groups) {
+void Composer::Said::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups) {
     // Groups of one size and root have the same schedules, unless their vectors or blocks differ.
     std::map<std::vector<std::size_t>, std::size_t> known;
     std::vector<std::size_t> key, first;
     std::vector<BoundsOfKind> told;
     std::vector<std::pair<int, std::size_t>> puts;
-    Said result = before;
-    result.scratch = 0;
+    Part result{0, parts.back().kind_of};
     for (const Group& group : groups) {
         Problem p = part_of(part, group);
         key.assign({group.ranks.size(), static_cast<std::size_t>(group.root), p.bytes});
@@ -90,14 +88,14 @@ Composer::Said Composer::behind(const Said& before, const Algorithm& algorithm, 
             Builder::recycle(std::move(s));
         }
     }
-    result.add(groups, first, told);
-    return result;
+    tell(result, groups, first, told);
+    parts.push_back(std::move(result));
 }
 
 void Composer::add(const Algorithm& algorithm, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups,
                    const BuffersOf& buffers) {
-    if (said_->size() == parts_ + 1) said_->push_back(behind(said(), algorithm, part, groups));
-    const std::size_t scratch_at = reserve((*said_)[parts_ + 1].scratch).offset;
+    if (said_->parts.size() == parts_ + 1) said_->add(algorithm, part, groups);
+    const std::size_t scratch_at = reserve(said_->parts[parts_ + 1].scratch).offset;
     for (const Group& group : groups) {
         const auto here = std::find(group.ranks.begin(), group.ranks.end(), whole_.rank);
         if (here == group.ranks.end()) continue;
@@ -111,7 +109,7 @@ void Composer::add(const Algorithm& algorithm, const std::function<Problem(const
     ++parts_;
 }
 
-void Composer::Said::add(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
+void Composer::Said::tell(Part& part, const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told) {
     constexpr std::uint32_t none = UINT32_MAX;
     struct Split {
         std::uint32_t before, now;  // kinds
@@ -126,7 +124,7 @@ void Composer::Said::add(const std::vector<Group>& groups, const std::vector<std
         for (std::size_t i = 0; i < groups[g].ranks.size(); ++i) {
             const std::size_t what = same[first[g] + i];
             if (say_alike(told[what], {})) continue;
-            std::uint32_t& kind = kind_of[static_cast<std::size_t>(groups[g].ranks[i])];
+            std::uint32_t& kind = part.kind_of[static_cast<std::size_t>(groups[g].ranks[i])];
             std::uint32_t s = split[what];
             while (s != none && splits[s].before != kind) s = splits[s].other;
             if (s == none) {
@@ -256,10 +254,10 @@ Schedule Composer::finish() {
         if (from_here && s.from.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.from.offset + s.bytes);
         if (to_here && s.to.buffer == Buffer::scratch) result_.scratch_bytes = std::max(result_.scratch_bytes, s.to.offset + s.bytes);
     }
-    for (const BoundsOfKind& b : said().kinds) result_.bounds.raise(b.all);
+    for (const BoundsOfKind& b : said_->kinds) result_.bounds.raise(b.all);
     result_.bounds.known = true;
-    result_.kind_of = said().kind_of;
-    result_.kinds = said().kinds;
+    result_.kind_of = said_->parts[parts_].kind_of;
+    result_.kinds = said_->kinds;
     return std::move(result_);
 }
 

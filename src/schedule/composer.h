@@ -67,26 +67,29 @@ private:
     void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
-    // What each rank has put and offered behind a part, and how much scratch that needs.
-    struct Said {
-        std::size_t scratch = 0;
+    // What parts say of all ranks: of each part, and of each rank behind it.
+    struct Part {
+        std::size_t scratch = 0;  // it needs so much
         std::vector<std::uint32_t> kind_of;
-        std::vector<BoundsOfKind> kinds{BoundsOfKind{}};
+    };
+    struct Said {
+        std::deque<Part> parts;  // the first is none
+        std::vector<BoundsOfKind> kinds{BoundsOfKind{}};  // what the ranks of a kind have put and offered; none goes or changes
+
+        void add(const Algorithm&, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups);
         // Each rank of a group does what `told` says from the place in `first` on: ranks of one kind that differ in it
         // are no longer of one kind.
-        void add(const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
+        void tell(Part&, const std::vector<Group>& groups, const std::vector<std::size_t>& first, const std::vector<BoundsOfKind>& told);
     };
-    static Said behind(const Said& before, const Algorithm&, const std::function<Problem(const Group&)>& part, const std::vector<Group>& groups);
-    const Said& said() const { return (*said_)[parts_]; }
-    int offers_of(int rank) const { return said().kinds[said().kind_of[static_cast<std::size_t>(rank)]].all.offers; }
+    int offers_of(int rank) const { return said_->kinds[said_->parts[parts_].kind_of[static_cast<std::size_t>(rank)]].all.offers; }
 
     const Problem& whole_;
     Schedule result_;
     std::size_t reserved_ = 0;
     std::size_t parts_ = 0;  // so far
     OfAllRanks* const kept_;
-    std::deque<Said> own_;
-    std::deque<Said>* said_ = &own_;  // behind each part, or those kept
+    Said own_;
+    Said* said_ = &own_;  // or what is kept
     std::vector<Step> copied_; // from the input, which nobody changes
 };
 
@@ -106,7 +109,7 @@ private:
     OfAllRanks* const before_;
     bool is_taken_ = false;
     std::optional<Problem> problem_;  // of the last rank
-    std::deque<Said> said_;
+    Said said_;
 };
 
 }  // namespace fanlight
