@@ -11,7 +11,7 @@ static size_t area_bytes(int ranks)
     return (size_t)ranks * (3 * sizeof(Flag) + sizeof(Desk)) + BENCH_DATA;
 }
 
-// The same on all nodes of one machine (namespaces, containers), and on no other machine.
+// The same on all nodes of one machine (namespaces, containers), and on no other machine but a clone of it.
 static int machine_of(MPI_Comm node, int rank)
 {
     PMPI_Bcast(&rank, 1, MPI_INT, 0, node);
@@ -58,11 +58,14 @@ bool shared_bind(Shared *shared)
     int core = -1;
     for (int left = shared->machine_rank + 1; left > 0;)
         left -= CPU_ISSET(++core, &shared->allowed) != 0;
-    cpu_set_t one;
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
     CPU_ZERO(&one);
     CPU_SET(core, &one);
     int bound = sched_setaffinity(0, sizeof one, &one) == 0, all_bound;
     PMPI_Allreduce(&bound, &all_bound, 1, MPI_INT, MPI_MIN, shared->control);
+    if (!all_bound)
+        sched_setaffinity(0, sizeof before, &before);
     return all_bound;
 }
 

@@ -156,9 +156,9 @@ def main():
     console.print(t)
     if failed:
         sys.exit("FAILED: the spikes differ")
+    first, second = (sum(statistics.median(r[k].seconds) for r in results) for k in (2, 3))
+    console.print(f"One run of each network: {first:.3f} s {names[0]}, {second:.3f} s {names[1]}: {first / second:.3f} times as fast.", highlight=False)
     console.print(f"The spikes are identical to the last bit, {'with and without a trace' if args.trace else 'with and without Fanlight'}.")
-    whole = [sum(statistics.median(r[k].seconds) for r in results) for k in (2, 3)]
-    console.print(f"One run of each network: {whole[0]:.3f} s {names[0]}, {whole[1]:.3f} s {names[1]} (ratio {whole[0] / whole[1]:.3f}).", highlight=False)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 #include "algorithms/blocks.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <tuple>
 
 namespace fanlight {
 
@@ -36,22 +33,6 @@ std::vector<std::size_t> packed_offsets(const Problem& problem) {
     std::vector<std::size_t> result{0};
     for (int r = 0; r < problem.size; ++r) result.push_back(result.back() + problem.block(r).bytes);
     return result;
-}
-
-// All blocks but its own: who has the shortest puts the most.
-Bounds bounds_of_a_put_to_each(const Problem& problem) {
-    Bounds all;
-    std::array<std::size_t, std::tuple_size_v<decltype(all.written)>> least;
-    least.fill(SIZE_MAX);
-    for (int r = 0; r < problem.size; ++r) {
-        Bounds own;
-        own.add(problem.block(r).bytes);
-        all += own;
-        for (std::size_t k = 0; k < least.size(); ++k) least[k] = std::min(least[k], own.written[k]);
-    }
-    for (std::size_t k = 0; k < least.size(); ++k) all.written[k] -= least[k];
-    all.known = all.exact = true;
-    return all;
 }
 
 namespace {

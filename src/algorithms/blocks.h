@@ -54,9 +54,6 @@ Bounds bounds_of_all(const Problem& problem, int offers, Messages messages) {
     return most;
 }
 
-// The same where each rank puts that one's block to every other rank.
-Bounds bounds_of_a_put_to_each(const Problem&);
-
 // Blocks that lie at the same place here and at the peer, in the buffer of all blocks.
 void put_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);
 void arrive_blocks(Builder&, const Problem&, int peer, Buffer, int first, int count);

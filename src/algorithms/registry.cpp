@@ -89,7 +89,14 @@ bool Algorithm::takes(std::string_view parameter) const {
     return std::find(parameters.begin(), parameters.end(), parameter) != parameters.end();
 }
 
-std::array<int, 4> neediest(const Problem& p) { return {0, p.root, (p.root + 1) % p.size, p.size - 1}; }
+std::vector<int> neediest(const Problem& p) {
+    std::vector<int> result{0, p.root, (p.root + 1) % p.size, p.size - 1};
+    if (p.blocks.empty()) return result;
+    const auto [shortest, longest] = std::ranges::minmax_element(p.blocks, {}, &Block::bytes);
+    result.push_back(static_cast<int>(shortest - p.blocks.begin()));
+    result.push_back(static_cast<int>(longest - p.blocks.begin()));
+    return result;
+}
 
 std::span<const Algorithm> algorithms() {
     // Never destroyed: collectives may run while static objects are.

@@ -1,7 +1,6 @@
 // The catalogue of algorithms: one row of registry.def each.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -38,8 +37,9 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 // In the catalogue, or a file that has been read.  Null if there is none; '_' and '-' are the same in a name.
 const Algorithm* find_algorithm(Operation, std::string_view name);
-// Rank 0, the root, the rank behind it and the last one (Algorithm::alike).
-std::array<int, 4> neediest(const Problem&);
+// Rank 0, the root, the rank behind it and the last one; and the ranks of the shortest and of the longest block: nobody puts
+// its own, and no other needs less staging than one of these (Algorithm::alike).
+std::vector<int> neediest(const Problem&);
 // Why this algorithm cannot serve this problem; empty if it can.
 std::string restriction(const Algorithm&, const Problem&);
 

@@ -116,7 +116,7 @@ private:
             return {};
         }
         if (!made.kinds.empty()) return whom_to_ask_by_kinds(made, most);
-        if (const auto some = neediest(p); algorithm_.alike && !options_.reach.nodes && p.size > few_ranks) return {some.begin(), some.end()};
+        if (algorithm_.alike && !options_.reach.nodes && p.size > few_ranks) return neediest(p);
         std::vector<int> all(static_cast<std::size_t>(p.size));
         std::iota(all.begin(), all.end(), 0);
         return all;

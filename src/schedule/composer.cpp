@@ -45,8 +45,8 @@ Composer::OfAllRanks* Composer::OfAllRanks::for_problem(const Problem& problem) 
     if (!current || current->is_taken_ || lengths_are_unknown(problem.operation)) return nullptr;
     if (current->problem_) current->problem_->rank = problem.rank;
     if (current->problem_ != problem) {
-        current->problem_ = problem;
         current->said_ = {};
+        current->problem_ = problem;
     }
     current->is_taken_ = true;
     return current;

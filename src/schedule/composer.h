@@ -20,8 +20,8 @@ namespace fanlight {
 
 class Composer {
 public:
-    // While one lives, this thread's compositions by one algorithm find what their parts say of all ranks once, and not
-    // for every rank whose schedule is made.
+    // While one lives, this thread finds what the parts of a composition say of all ranks once, and not for every rank whose
+    // schedule is made.  It goes by the problem: meanwhile no other algorithm's schedules may be made.
     class OfAllRanks;
 
     struct Group {
@@ -105,7 +105,7 @@ private:
     // For a composition that is no part of another one, and of which all ranks know the same.
     static OfAllRanks* for_problem(const Problem&);
 
-    static thread_local OfAllRanks* current;
+    static thread_local constinit OfAllRanks* current;
     OfAllRanks* const before_;
     bool is_taken_ = false;
     std::optional<Problem> problem_;  // of the last rank

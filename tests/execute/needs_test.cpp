@@ -32,7 +32,7 @@ Problem problem(const Algorithm& a, int size, std::size_t bytes, int root) {
     p.root = has_root(a.operation) ? root : 0;
     std::size_t at = 0;
     for (int r = 0; family_of(a.operation) == Family::blocks_v && r < size; ++r) {
-        p.blocks.push_back({at, bytes * static_cast<std::size_t>(r * 5 % 7 + (bytes > 1000)) / 4 / 8 * 8});  // the short ones with some that are empty
+        p.blocks.push_back({at, bytes * static_cast<std::size_t>((r + 2) * 5 % 7 + (bytes > 1000)) / 4 / 8 * 8});  // the short ones with some that are empty
         at += p.blocks.back().bytes;
     }
     return p;
@@ -46,7 +46,7 @@ std::string text(const Algorithm& a, const Problem& p) {
 // The first rank that needs more than the neediest.
 std::string needier(const Algorithm& a) {
     for (const int size : {33, 34, 37, 47, 48, 63, 64, 65, 100, 129})
-        for (const std::size_t bytes : {200, 5000, 100000})
+        for (const std::size_t bytes : {200, 5000, 10000, 100000})
             for (const int root : {0, 1, size / 2, size - 1})
                 for (const auto& [single_copy, degree] : {std::pair{false, 0}, {true, 0}, {false, 3}, {true, 7}}) {
                     Problem p = problem(a, size, bytes, root);

@@ -4,7 +4,6 @@
 // Cost: (P - 1) (a + n b + n g), n the length of a block.
 // Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (pairwise exchange).  Any number of ranks; operators that commute, because
 // the order of each block starts at another rank.
-#include "algorithms/blocks.h"
 #include "algorithms/reduction.h"
 
 namespace fanlight::reduce_scatter_block_algorithms {
@@ -19,9 +18,7 @@ Schedule pairwise(const Problem& problem) {
         b.put(target, input(out.offset), output(), out.bytes);
         b.arrive((rank - i + size) % size, output(), problem.block(rank).bytes, order);
     });
-    Schedule result = b.finish();
-    if (!problem.blocks.empty()) result.bounds = bounds_of_a_put_to_each(problem);
-    return result;
+    return b.finish();
 }
 
 }  // namespace fanlight::reduce_scatter_block_algorithms
