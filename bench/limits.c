@@ -288,6 +288,31 @@ static void measure_pair(Pair *p, FILE *out)
     measure_switch(p, out);
 }
 
+// Of ranks 0 and 1.
+static Pair pair_of(Shared *shared)
+{
+    Pair pair = {.shared = shared, .first = shared->rank == 0};
+    pair.mine = &shared->signal[shared->rank];
+    pair.theirs = &shared->signal[1 - shared->rank];
+    // Both begin with the same number, whatever the flags were used for before.
+    uint64_t start = (uint64_t)1 << 32;
+    pair.number = flag_get(pair.mine);
+    pair.number = pair.number > start ? pair.number : start;
+    return pair;
+}
+
+void measure_round_trip(Shared *shared, FILE *out)
+{
+    if (!shared->mapped || shared->ranks < 2)
+        return;
+    shared_meet(shared, true);
+    if (shared->rank < 2) {
+        Pair pair = pair_of(shared);
+        report_latency(&pair, out, "round_trip", measure_both(&pair, round_trip_tight, 2000));
+    }
+    shared_meet(shared, true);
+}
+
 void measure_limits(Shared *shared, FILE *out)
 {
     if (shared->nodes > 1) {
@@ -300,15 +325,13 @@ void measure_limits(Shared *shared, FILE *out)
                          "and room in /dev/shm\"}\n");
         return;
     }
-    Pair pair = {.shared = shared, .first = shared->rank == 0};
+    Pair pair;
     struct {
         long process;
         void *source;
     } contact[2] = {{0}};
     if (shared->rank < 2) {
-        pair.mine = &shared->signal[shared->rank];
-        pair.theirs = &shared->signal[1 - shared->rank];
-        pair.number = flag_get(pair.mine);
+        pair = pair_of(shared);
         pair.source = aligned_alloc(4096, BENCH_DATA);
         pair.target = aligned_alloc(4096, BENCH_DATA);
         memset(pair.source, 0x40 + shared->rank, BENCH_DATA);
@@ -320,9 +343,6 @@ void measure_limits(Shared *shared, FILE *out)
     PMPI_Bcast(&contact[1], (int)sizeof contact[1], MPI_BYTE, 1, shared->control);
     shared_meet(shared, true);
     if (shared->rank < 2) {
-        // Both begin with the same number, whatever the flags were used for before.
-        uint64_t start = (uint64_t)1 << 32;
-        pair.number = pair.number > start ? pair.number : start;
         pair.peer = (pid_t)contact[1 - shared->rank].process;
         pair.peer_source = contact[1 - shared->rank].source;
         measure_pair(&pair, out);

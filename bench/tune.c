@@ -54,6 +54,7 @@ typedef struct Tune {
     int calls_checked;
     double write_seconds; // that a rank takes to write what it gives
     bool common_clock;   // all ranks may wait for a moment without taking a core from another one
+    bool round_trips;    // after each cell: whether the machine is still the same
     FILE *out;
 } Tune;
 
@@ -497,6 +498,8 @@ static bool run_plan(Tune *t, char *text)
             strcpy(c->name, line);
         }
         measure(t);
+        if (t->round_trips)
+            measure_round_trip(&t->shared, t->out);
     }
     return true;
 }
@@ -576,12 +579,11 @@ int main(int argc, char **argv)
         fflush(t.out);
     }
     if (limits) {
+        t.round_trips = true;
         measure_limits(&t.shared, t.out);
         report_empty_samples(&t);
     }
     bool good = run_plan(&t, plan);
-    if (limits)
-        measure_limits(&t.shared, t.out); // whether the machine is still the same
     write_end(&t);
     free(plan);
     free(t.send[0]);

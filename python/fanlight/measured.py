@@ -1,8 +1,9 @@
 """`fanlight simulate --against-measured`: what the model says beside what takes how long here, in one run.
 
 The program of `fanlight tune` forces the algorithms in turn, lets all ranks begin a call together, and waits for the last
-one, as the model does.  It measures the machine's limits before, from which the model's machine is made, and after: the
-cores of a virtual machine may be near each other in one moment and far in the next.  A run in which they moved is repeated.
+one, as the model does.  It measures the machine's limits before, from which the model's machine is made, and
+the way of a cache line after each cell: the cores of a virtual machine may be near each other in one moment and far in the
+next.  A run in which they moved is repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from . import bench_run, this_machine, tune_plan
-from .bench_limits import SYNCHRONISING, Limits
+from .bench_limits import SYNCHRONISING
 from .errors import FanlightError
 from .simulation import Question, machine_named
 from .tables import table
@@ -27,7 +28,7 @@ from .units import format_bytes, parse_bytes
 SECONDS = 0.4   # for a cell
 TOGETHER = 4    # algorithms in a cell: of so few the program leaves none out
 TRIES = 12      # until the machine stays as it is during a run
-STEADY = 2      # a cache line may take so many times as long after it as before
+STEADY = 2      # a cache line may take so many times as long as before
 NEVER = 1 << 62
 UNMEASURED = 32 << 10  # from so many bytes on messages are copied once where no run has measured it
 BARRIER = "one-to-all"
@@ -37,18 +38,19 @@ BARRIER = "one-to-all"
 class Run:
     """What one launch has measured, in seconds."""
     limits: list[dict] = field(default_factory=list)
-    limits_after: list[dict] = field(default_factory=list)
+    round_trips: list[float] = field(default_factory=list)  # before the cells, and after each
     times: dict[tuple[str, int], float] = field(default_factory=dict)  # by algorithm and size
     copied_once: int = NEVER  # from so many bytes on
 
     def take(self, lines: list[dict]):
         """Of the windows' medians, and of a limit's blocks, the least: what other programs take is no algorithm's."""
-        limits = self.limits
+        begun = False
         for line in lines:
-            if line["type"] == "cell":
-                limits = self.limits_after
-            if line["type"] == "limit":
-                limits.append({**line, "time": {**line["time"], "median": line["time"]["min"]}} if "time" in line else line)
+            begun |= line["type"] == "cell"
+            if line["type"] == "limit" and not begun:
+                self.limits.append({**line, "time": {**line["time"], "median": line["time"]["min"]}} if "time" in line else line)
+            if line.get("limit") == "round_trip":
+                self.round_trips.append(line["time"]["min"])
         clock = next((line["time"]["min"] for line in lines if line.get("limit") == "empty_sample"), 0)
         for line in lines:
             # Operations that synchronize are timed some calls at a time.
@@ -57,9 +59,8 @@ class Run:
                 self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6
 
     def is_steady(self) -> bool:
-        """Whether the cores were as far from each other before and after."""
-        before, after = (Limits(lines).latency("round_trip") for lines in (self.limits, self.limits_after))
-        return before is None or after is None or max(before, after) < STEADY * min(before, after)
+        """Whether the cores were as far from each other all the time."""
+        return not self.round_trips or max(self.round_trips) < STEADY * min(self.round_trips)
 
 
 def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links: list[str], on_cell=lambda: None) -> Run:
