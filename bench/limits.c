@@ -325,7 +325,7 @@ void measure_limits(Shared *shared, FILE *out)
                          "and room in /dev/shm\"}\n");
         return;
     }
-    Pair pair;
+    Pair pair = {0};
     struct {
         long process;
         void *source;

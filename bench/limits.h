@@ -9,7 +9,7 @@
 
 // All ranks call it; rank 0 writes one JSON line per limit.
 void measure_limits(Shared *shared, FILE *out);
-// Its round_trip alone, in some ms; within one node.
+// Its round_trip alone, in some ms where the two have a core each; within one node.
 void measure_round_trip(Shared *shared, FILE *out);
 // Of several nodes what a message between them takes; by measure_limits.
 void measure_link(Shared *shared, FILE *out);

@@ -59,6 +59,7 @@ bool shared_bind(Shared *shared)
     for (int left = shared->machine_rank + 1; left > 0;)
         left -= CPU_ISSET(++core, &shared->allowed) != 0;
     cpu_set_t before, one;
+    CPU_ZERO(&before);
     sched_getaffinity(0, sizeof before, &before);
     CPU_ZERO(&one);
     CPU_SET(core, &one);

@@ -44,7 +44,7 @@ typedef struct Shared {
 void shared_open(Shared *shared);
 void shared_close(Shared *shared);
 
-// Each rank to a core of its own. False, and nothing done, where there are not enough.
+// Each rank to a core of its own. False, and nothing done, where there are not enough, or one may not be bound.
 bool shared_bind(Shared *shared);
 
 // All ranks arrive before one leaves. `patient` ranks sleep instead of taking a core away from

@@ -53,7 +53,7 @@ typedef struct Tune {
     uint64_t random;
     int calls_checked;
     double write_seconds; // that a rank takes to write what it gives
-    bool common_clock;   // all ranks may wait for a moment without taking a core from another one
+    bool common_clock;   // all ranks have one, and may wait for a moment without taking a core from another one
     bool round_trips;    // after each cell: whether the machine is still the same
     FILE *out;
 } Tune;
@@ -98,7 +98,7 @@ static void wait_until(double moment)
         cpu_pause();
 }
 
-// A clone of this machine has another one, and so may a container.
+// A clone of this machine has another one, and so may a container; theirs differ by more than messages take.
 static bool have_one_clock(const Shared *shared)
 {
     PMPI_Barrier(shared->control);

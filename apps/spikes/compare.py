@@ -157,7 +157,7 @@ def main():
     if failed:
         sys.exit("FAILED: the spikes differ")
     first, second = (sum(statistics.median(r[k].seconds) for r in results) for k in (2, 3))
-    console.print(f"One run of each network: {first:.3f} s {names[0]}, {second:.3f} s {names[1]}: {first / second:.3f} times as fast.", highlight=False)
+    console.print(f"One run of each network and MPI: {first:.3f} s {names[0]}, {second:.3f} s {names[1]}: {first / second:.3f} times as fast.", highlight=False)
     console.print(f"The spikes are identical to the last bit, {'with and without a trace' if args.trace else 'with and without Fanlight'}.")
 
 

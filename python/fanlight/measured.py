@@ -2,8 +2,8 @@
 
 The program of `fanlight tune` forces the algorithms in turn, lets all ranks begin a call together, and waits for the last
 one, as the model does.  It measures the machine's limits before, from which the model's machine is made, and
-the way of a cache line after each cell: the cores of a virtual machine may be near each other in one moment and far in the
-next.  A run in which they moved is repeated.
+again after each cell how long a cache line takes: the cores of a virtual machine may be near each other in one moment and
+far in the next.  A run in which they moved is repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .units import format_bytes, parse_bytes
 SECONDS = 0.4   # for a cell
 TOGETHER = 4    # algorithms in a cell: of so few the program leaves none out
 TRIES = 12      # until the machine stays as it is during a run
-STEADY = 2      # a cache line may take so many times as long as before
+STEADY = 2      # a cache line may take so many times as long as at another time
 NEVER = 1 << 62
 UNMEASURED = 32 << 10  # from so many bytes on messages are copied once where no run has measured it
 BARRIER = "one-to-all"
@@ -36,10 +36,10 @@ BARRIER = "one-to-all"
 
 @dataclass
 class Run:
-    """What one launch has measured, in seconds."""
+    """What one launch has measured: the limits and round trips in µs, as the program writes them."""
     limits: list[dict] = field(default_factory=list)
     round_trips: list[float] = field(default_factory=list)  # before the cells, and after each
-    times: dict[tuple[str, int], float] = field(default_factory=dict)  # by algorithm and size
+    times: dict[tuple[str, int], float] = field(default_factory=dict)  # seconds, by algorithm and size
     copied_once: int = NEVER  # from so many bytes on
 
     def take(self, lines: list[dict]):
@@ -71,6 +71,7 @@ def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links
             on_cell()
 
     cores, run = _cores(), Run()
+    asked = parse_bytes(os.environ.get("FANLIGHT_SINGLE_COPY_FROM") or "0")
     ready = bench_run.between_hosts([contender], cores, hosts, ranks)[0] if hosts else contender
     ready.settings.update({"FANLIGHT_ALGORITHM": "", "FANLIGHT_RULES": "", "FANLIGHT_TUNED": "off", "FANLIGHT_VERBOSE": "1"})
     with tempfile.TemporaryDirectory(prefix="fanlight-measured-") as folder:
@@ -80,10 +81,18 @@ def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links
                                      True, on_line, launcher_arguments=links, hosts=hosts)
     if outcome.problem:
         raise FanlightError(f"{contender.label} with {ranks} ranks: {outcome.problem}", "Does `fanlight run` start a program of this MPI?")
-    if said := re.search(r"single copy yes(?: from (\d+) bytes)?", outcome.said):
-        run.copied_once = parse_bytes(os.environ.get("FANLIGHT_SINGLE_COPY_FROM", "0")) or int(said[1] or UNMEASURED)
+    run.copied_once = copied_once(outcome.said, asked)
     run.take(outcome.lines)
     return run
+
+
+def copied_once(said: str, asked: int) -> int:
+    """From how many bytes on a run that said this copied messages once; `asked`: what FANLIGHT_SINGLE_COPY_FROM says, or 0."""
+    found = re.search(r"single copy yes(?: from (\d+) bytes on)?, (\d+) ranks on (\d+) cores", said)
+    if not found:
+        return NEVER
+    measured, ranks, cores = found.groups()
+    return asked or (NEVER if int(ranks) > int(cores) else int(measured or UNMEASURED))
 
 
 def cells_of(operation: str, names: list[str], sizes: list[int]) -> list[tune_plan.Cell]:

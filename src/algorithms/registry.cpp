@@ -90,11 +90,16 @@ bool Algorithm::takes(std::string_view parameter) const {
 }
 
 std::vector<int> neediest(const Problem& p) {
-    std::vector<int> result{0, p.root, (p.root + 1) % p.size, p.size - 1};
-    if (p.blocks.empty()) return result;
-    const auto [shortest, longest] = std::ranges::minmax_element(p.blocks, {}, &Block::bytes);
-    result.push_back(static_cast<int>(shortest - p.blocks.begin()));
-    result.push_back(static_cast<int>(longest - p.blocks.begin()));
+    std::vector<int> result;
+    const auto add = [&](int rank) {
+        if (std::ranges::find(result, rank) == result.end()) result.push_back(rank);
+    };
+    if (!p.blocks.empty()) {
+        const auto [shortest, longest] = std::ranges::minmax_element(p.blocks, {}, &Block::bytes);
+        add(static_cast<int>(shortest - p.blocks.begin()));
+        add(static_cast<int>(longest - p.blocks.begin()));
+    }
+    for (const int rank : {0, p.root, (p.root + 1) % p.size, p.size - 1}) add(rank);
     return result;
 }
 

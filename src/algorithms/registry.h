@@ -37,8 +37,8 @@ struct Algorithm {
 std::span<const Algorithm> algorithms();
 // In the catalogue, or a file that has been read.  Null if there is none; '_' and '-' are the same in a name.
 const Algorithm* find_algorithm(Operation, std::string_view name);
-// Rank 0, the root, the rank behind it and the last one; and the ranks of the shortest and of the longest block: nobody puts
-// its own, and no other needs less staging than one of these (Algorithm::alike).
+// Rank 0, the root, the rank behind it and the last one; and the ranks of the shortest and of the longest block: a rank may
+// stage all blocks but its own, and the block that needs the least room is one of these (Algorithm::alike).
 std::vector<int> neediest(const Problem&);
 // Why this algorithm cannot serve this problem; empty if it can.
 std::string restriction(const Algorithm&, const Problem&);

@@ -84,6 +84,16 @@ def links(rendezvous):
             for name, time in (("link_one_way", at), ("link_busy", lambda s: 5 + s * 1e-3), ("link_stream", lambda s: 5 + s * 1e-3))]
 
 
+@pytest.mark.parametrize("asked,said,copied_once", [
+    (0, "single copy no, 2 ranks on 2 cores", 1 << 62), (0, "single copy yes, 2 ranks on 2 cores", 32768),
+    (0, "single copy yes from 50000 bytes on, 2 ranks on 2 cores", 50000), (0, "single copy yes from 50000 bytes on, 4 ranks on 2 cores", 1 << 62),
+    (4096, "single copy yes, 4 ranks on 2 cores", 4096), (4096, "single copy no, 2 ranks on 2 cores", 1 << 62)])
+def test_the_model_copies_once_where_the_run_did(asked, said, copied_once):
+    from fanlight import measured
+
+    assert measured.copied_once(f"fanlight: serves a communicator of 2 ranks, 7 MiB of shared memory, {said}\n", asked) == copied_once
+
+
 @pytest.mark.parametrize("after,steady", [(0.12, True), (0.42, False)])
 def test_a_run_is_steady_where_a_cache_line_takes_as_long_all_the_time(after, steady):
     from fanlight.measured import Run
