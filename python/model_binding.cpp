@@ -11,6 +11,7 @@
 #include "binding.h"
 #include "execute/planner.h"
 #include "model/epochs.h"
+#include "model/one_buffer.h"
 #include "model/simulate.h"
 #include "schedule/all_ranks.h"
 #include "schedule/describe.h"
@@ -61,6 +62,12 @@ double pieces(nb::handle algorithm, const Problem& whole, bool single_copy, std:
     return static_cast<double>(length) / static_cast<double>(bytes);
 }
 
+// As a program calls it.
+std::vector<Schedule> called(nb::handle algorithm, const Problem& p) {
+    std::vector<Schedule> schedules = schedules_by(algorithm, p);
+    return p.operation == Operation::bcast ? in_one_buffer(std::move(schedules)) : schedules;
+}
+
 nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, Transfer transfer, Transport transport, bool with_spans) {
     const Placement places(machine, p.size, nodes);
     Problem piece = p;
@@ -69,7 +76,7 @@ nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machin
         transfer.pieces = pieces(algorithm, p, transfer.copied_once <= total_bytes(p), bytes);
         if (transfer.pieces > 1) piece = piece_of(p, bytes, 0);
     }
-    std::vector<Schedule> schedules = schedules_by(algorithm, piece);
+    std::vector<Schedule> schedules = called(algorithm, piece);
     if (transport == Transport::rma_fence) schedules = fenced(schedules);
     if (transport == Transport::rma_lock) schedules = one_by_one(schedules);
     transfer.locks = transport == Transport::rma_lock;
@@ -95,7 +102,7 @@ void bind_model(nb::module_& m) {
     m.def("cost", [](nb::handle algorithm, const Problem& p) {
         const Machine machine = machine_named("generic");
         const Placement places = p.topology.levels() > 0 ? Placement(machine, p.topology.level(0)) : Placement(machine, p.size);
-        return simulate(schedules_by(algorithm, p), machine, places).seconds;
+        return simulate(called(algorithm, p), machine, places).seconds;
     }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
     m.def("machines", &machines, "The machines that come with Fanlight: name and text");
     nb::class_<Machine>(m, "Machine", "As the cost model sees it")

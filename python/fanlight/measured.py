@@ -31,7 +31,7 @@ TRIES = 12      # until the machine stays as it is during a run
 STEADY = 2      # a cache line may take so many times as long as at another time
 NEVER = 1 << 62
 UNMEASURED = 32 << 10  # from so many bytes on messages are copied once where no run has measured it
-BARRIER = "one-to-all"
+BARRIERS = "one-to-all", "tree"  # of one round and of two, with two ranks
 
 
 @dataclass
@@ -114,20 +114,29 @@ def rank_correlation(a: list[float], b: list[float]) -> float:
 
 
 def made(measured: Run, inside: Run | None, ranks: int):
-    """The machine at hand as this run found it.  What a call takes before its first step is what a barrier takes that the
-    model does not explain."""
+    """The machine at hand as this run found it.  What a step takes, and a call before its first one, is what two barriers
+    take that the model does not explain."""
     from . import _core
 
     lines, cpus = [*(inside.limits if inside else []), *measured.limits], sorted(os.sched_getaffinity(0))
+
+    def machine(step: float = this_machine.STEP, begin: float = 0):
+        return _core.Machine("this", this_machine.text(lines, cpus, step, begin))
+
+    def modelled(step: float) -> list[float]:
+        barrier = Question("barrier", ranks, machine(step))
+        return [barrier.ask(next(barrier.ways(name)), 0)["seconds"] for name in BARRIERS]
+
     try:
-        machine = _core.Machine("this", this_machine.text(lines, cpus))
-        if inside is None:
-            barrier = Question("barrier", ranks, machine)
-            modelled = barrier.ask(next(barrier.ways(BARRIER)), 0)["seconds"]
-            machine = _core.Machine("this", this_machine.text(lines, cpus, max(measured.times["barrier:" + BARRIER, 8] - modelled, 0)))
+        if inside is not None:
+            return machine()
+        one, two = (measured.times["barrier:" + name, 8] for name in BARRIERS)
+        shortest, with_steps = modelled(0), modelled(this_machine.STEP)
+        steps = [(b - a) / this_machine.STEP for a, b in zip(shortest, with_steps)]
+        step = max(two - one - (shortest[1] - shortest[0]), 0) / (steps[1] - steps[0]) if steps[1] > steps[0] else this_machine.STEP
+        return machine(step, max(one - shortest[0] - step * steps[0], 0))
     except (ValueError, KeyError) as e:
         raise FanlightError(f"the machine's limits could not be measured ({e})", "They need two ranks with a core each.") from e
-    return machine
 
 
 def show(question: Question, flat: list, names: list[str], measured: Run, sizes: list[int], console: Console):
@@ -151,7 +160,7 @@ def run(operation: str, ranks: int, nodes: int, machine: str, sizes: list[int], 
     hosts = str(nodes) if nodes > 1 else ""
     flat = [way for way in Question(operation, ranks, machine_named("generic"), nodes).ways(algorithm) if not way[0].levels]
     names = [algorithm or way[0].name for way in flat]
-    cells = cells_of("barrier", [BARRIER], [8]) + cells_of(operation, names, sizes)
+    cells = cells_of("barrier", list(BARRIERS), [8]) + cells_of(operation, names, sizes)
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(f"measures under {contender.label}", total=len(cells))
         inside = launch(contender, 2, [], "", []) if hosts else None  # the cores' own limits

@@ -40,6 +40,7 @@ def structure(cpus: list[int]) -> tuple[int, int, int, str, str]:
             sizes.get(3, ("", ""))[1], sizes.get(2, ("", ""))[1])
 
 
+STEP = 20e-9  # as of rome2x64, where none was measured
 NETWORK = "latency=1.5us overhead=0.3us link=12G eager=8K"  # where none was measured
 
 
@@ -59,8 +60,9 @@ def network(limits: Limits) -> str:
     return f"latency={latency:.4g}us overhead={overhead:.3g}us link={rate * 1e-3:.4g}G eager={eager}"
 
 
-def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
-    """`begin`: seconds, what a call takes before its first step.  Raises ValueError where the limits are not all there."""
+def text(lines: list[dict], cpus: list[int], step: float = STEP, begin: float = 0) -> str:
+    """`step`, `begin`: seconds, what a step takes, and a call before its first one.  Raises ValueError where the limits
+    are not all there."""
     limits = Limits(lines)
     round_trip = limits.latency("round_trip")
     if round_trip is None or not limits.sizes("copy_both") or not limits.sizes("shared_copy"):
@@ -70,7 +72,7 @@ def text(lines: list[dict], cpus: list[int], begin: float = 0) -> str:
     taken = 1e-3 * at / limits.moving(at, "shared_copy")
     longest = limits.sizes("copy_both")[-1]
     beyond = 2 * 1e-3 * longest / limits.moving(longest, "copy_both")
-    ranks = "step=20ns reader=12ns gather=4" + (f" begin={begin * 1e9:.0f}ns" if begin else "")
+    ranks = f"step={step * 1e9:.3g}ns reader=12ns gather=4" + (f" begin={begin * 1e9:.0f}ns" if begin else "")
     name = "single_copy_both" if limits.sizes("single_copy_both") else "single_copy"
     if sizes := limits.sizes(name):
         rate = 1e-3 * at / limits.moving(at, name)

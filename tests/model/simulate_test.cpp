@@ -8,6 +8,7 @@
 
 #include "../schedule/samples.h"
 #include "algorithms/registry.h"
+#include "model/one_buffer.h"
 #include "schedule/all_ranks.h"
 
 namespace fanlight {
@@ -174,6 +175,13 @@ TEST(simulate, staged_bytes_are_copied_twice) {
     // By a system call of 500, at a quarter of a byte.
     const Machine slow = machine("", "core 4 hop=100 bandwidth=2", "step=0 call=500 copied=0.25");
     EXPECT_NEAR(seconds(s, slow, in_place), root + 200 + 500 + 16000 + 100, 1e-6);
+}
+
+TEST(simulate, in_one_buffer_the_roots_bytes_stay_where_they_are) {
+    const Machine m = machine("", "core 4 hop=100 bandwidth=2 size=5000", "step=0");
+    auto s = samples::chain_broadcast(2, 4000);
+    s.ranks = in_one_buffer(std::move(s.ranks));
+    EXPECT_NEAR(seconds(s, m, {.inlined = 0, .copied_once = 1 << 20, .own_pages = false, .asks_ahead = false}), 4000 + 200 + 4000, 1e-6);
 }
 
 TEST(simulate, parts_of_what_is_offered_lie_where_the_whole_does) {

@@ -94,6 +94,18 @@ def test_the_model_copies_once_where_the_run_did(asked, said, copied_once):
     assert measured.copied_once(f"fanlight: serves a communicator of 2 ranks, 7 MiB of shared memory, {said}\n", asked) == copied_once
 
 
+@pytest.mark.parametrize("one,two,step,begin", [(0.16, 0.30, 20, 20), (0.16, 0.24, 0, 60), (0.10, 0.30, 50, 0)])
+def test_a_step_and_a_call_take_what_two_barriers_do(one, two, step, begin):
+    """Hops of 100 ns; a round of a barrier is a hop and two steps.  Neither is negative."""
+    from fanlight import measured
+    from fanlight.simulation import Question
+
+    run = measured.Run(limits=limits(), times={("barrier:one-to-all", 8): one * 1e-6, ("barrier:tree", 8): two * 1e-6})
+    barrier = Question("barrier", 2, measured.made(run, None, 2))
+    modelled = [barrier.ask(next(barrier.ways(name)), 0)["seconds"] * 1e9 for name in ("one-to-all", "tree")]
+    assert modelled == pytest.approx([begin + 100 + 2 * step, begin + 200 + 4 * step])
+
+
 @pytest.mark.parametrize("after,steady", [(0.12, True), (0.42, False)])
 def test_a_run_is_steady_where_a_cache_line_takes_as_long_all_the_time(after, steady):
     from fanlight.measured import Run
