@@ -1,10 +1,14 @@
 #include "algorithms/lengths.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <numeric>
 
 #include "algorithms/declarations.h"
+#include "algorithms/digits.h"
 #include "algorithms/levels.h"
+#include "schedule/all_ranks.h"
 #include "schedule/domain_lanes.h"
 
 namespace fanlight {
@@ -52,6 +56,17 @@ Schedule lengths_down(const Problem& whole) {
     return levels.finish();
 }
 
+// Each message's behind one another, in the order in which they come.
+Schedule lengths_by_digits(const Problem& problem) {
+    Builder b(problem);
+    std::vector<Address> at;
+    for (int i = 0; i < problem.size; ++i) at.push_back(input(static_cast<std::size_t>((problem.rank + i) % problem.size) * length));
+    Address next = output();
+    move_by_digits(b, problem, at, [](int, int) { return length; }, [&](std::size_t bytes) { return std::exchange(next, next + bytes); },
+                   [](Address) { return unknown(); });
+    return b.finish();
+}
+
 const Algorithm& telling(Schedule (*schedule)(const Problem&)) {
     Algorithm& a = *new Algorithm{};
     a.operation = Operation::neighbor_alltoallv;
@@ -60,14 +75,22 @@ const Algorithm& telling(Schedule (*schedule)(const Problem&)) {
     return a;
 }
 
+bool goes_by_digits(const Algorithm& a) { return a.schedule == alltoallv_algorithms::bruck; }
+
 }  // namespace
 
 const Algorithm* lengths_first(const Algorithm& a) {
-    static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down), &around = telling(neighbor_alltoallv_algorithms::all_write_all);
+    static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down), &around = telling(neighbor_alltoallv_algorithms::all_write_all),
+                           &by_digits = telling(lengths_by_digits);
+    if (goes_by_digits(a)) return &by_digits;
     if (!a.levels) return nullptr;
     if (a.operation == Operation::alltoallv) return &around;
     if (a.operation == Operation::gatherv) return &up;
     return a.operation == Operation::scatterv ? &down : nullptr;
+}
+
+bool lengths_travel(const Algorithm& a, const Problem& p) {
+    return lengths_first(a) && (goes_by_digits(a) ? p.size > 2 : p.topology.simplified().levels() > 0);
 }
 
 namespace {
@@ -84,40 +107,100 @@ void lengths_around(const DomainLanes& lanes, std::vector<Edge>& edges) {
                                      .sent = lanes.place(0, to) * length, .taken = lanes.place(0, from) * length});
 }
 
+// Calls take(place, owner, target) for all lengths that this rank hears.
+template <class Take>
+void heard_by_digits(const Problem& p, int rank, Take&& take) {
+    const Digits digits(p);
+    std::size_t place = 0;
+    for (const auto& round : digits.rounds())
+        for (const Digits::Message& m : round)
+            for (const int i : m.blocks) {
+                const auto [owner, target] = digits.ends_of_received(m, i, rank);
+                take(place++, owner, target);
+            }
+}
+
+// From the owner of each to a rank that hears it.
+void lengths_by_digits(const Problem& p, int rank, std::vector<Edge>& edges) {
+    heard_by_digits(p, rank, [&](std::size_t place, int owner, int target) {
+        edges.push_back({.from = owner, .to = rank, .bytes = length, .sent = static_cast<std::size_t>(target) * length, .taken = place * length});
+    });
+}
+
+// Without edges.
+Problem collective_of(const Algorithm& a, const Problem& whole) {
+    Problem p = whole;
+    p.operation = Operation::neighbor_alltoallv;
+    for (std::vector<Block>* blocks : {&p.blocks, &p.sends}) blocks->clear();
+    p.passing.clear();
+    p.parameters = {};
+    if (goes_by_digits(a)) p.parameters.degree = whole.parameters.degree;
+    return p;
+}
+
 }  // namespace
 
-std::vector<int> places_of_lengths(const Problem& p) {
+std::vector<int> told_lengths(const Algorithm& a, const Problem& p) {
     if (p.operation != Operation::alltoallv) return Stages(p).order();
+    if (goes_by_digits(a)) {
+        std::vector<int> order(static_cast<std::size_t>(p.size));
+        std::iota(order.begin(), order.end(), 0);
+        return order;
+    }
     const DomainLanes lanes(p);
     std::vector<int> order(static_cast<std::size_t>(lanes.exist() ? p.size : 0));
     for (std::size_t r = 0; r < order.size(); ++r) order[lanes.place(lanes.domain(static_cast<int>(r)), lanes.lane(static_cast<int>(r)))] = static_cast<int>(r);
     return order;
 }
 
-std::vector<std::pair<std::size_t, std::size_t>> awaited_lengths(const Problem& p) {
-    std::vector<std::pair<std::size_t, std::size_t>> result;
-    const std::vector<int> order = places_of_lengths(p);
+std::size_t places_of_lengths(const Algorithm& a, const Problem& p) {
+    if (!goes_by_digits(a)) return static_cast<std::size_t>(p.size);
+    std::size_t places = 0;
+    heard_by_digits(p, p.rank, [&](std::size_t, int, int) { ++places; });
+    return places;
+}
+
+std::vector<Awaited> awaited_lengths(const Algorithm& a, const Problem& p) {
+    std::vector<Awaited> result;
+    if (goes_by_digits(a)) {
+        heard_by_digits(p, p.rank, [&](std::size_t place, int owner, int target) {
+            if (target != p.rank) result.push_back({place, owner, target});
+        });
+        return result;
+    }
+    const std::vector<int> order = told_lengths(a, p);
     if (p.operation == Operation::alltoallv) {
+        // A place is a lane's, and behind that a domain's.
         const DomainLanes lanes(p);
         for (std::size_t i = 0; i < order.size(); ++i)
-            if (lanes.lane(order[i]) != lanes.own_lane()) result.emplace_back(i, order.size() + i);
+            if (const int lane = lanes.lane(order[i]), domain = lanes.domain(order[i]); lane != lanes.own_lane())
+                result.push_back({i, lanes.rank(lanes.own_domain(), lane), lanes.rank(domain, lanes.own_lane())});
         return result;
     }
     const std::vector<int> theirs = Stages(p).stands_for(p.rank);
     for (std::size_t i = 0; i < order.size() && p.rank != p.root; ++i)
-        if (const int r = order[i]; r != p.rank && std::ranges::find(theirs, r) != theirs.end()) result.emplace_back(i, static_cast<std::size_t>(r));
+        if (const int r = order[i]; r != p.rank && std::ranges::find(theirs, r) != theirs.end())
+            result.push_back(p.operation == Operation::gatherv ? Awaited{i, r, p.root} : Awaited{i, p.root, r});
     return result;
 }
 
-std::vector<Block>& blocks_of_awaited(Problem& p) { return p.operation == Operation::alltoallv ? p.sends : p.blocks; }
+std::size_t most_told(const Algorithm& a, int ranks, int nodes, int near) {
+    // In messages of at least three, which take whole lines; shorter ones need no staging.
+    constexpr std::size_t at_most = 22;
+    const auto size = static_cast<std::size_t>(ranks), on_node = static_cast<std::size_t>(near);
+    // One message to each of some ranks; to base 2 they are the longest, and together, too.
+    if (goes_by_digits(a)) return size * std::min(static_cast<std::size_t>(std::bit_width(size - 1)), on_node - 1) / 2 * at_most;
+    // In an alltoallv each rank of a node tells each other one a length for each node.
+    return on_node * std::max<std::size_t>(at_most, (length * static_cast<std::size_t>(nodes) + 63) / 64 * 64 * (nodes > 1));
+}
 
-Problem lengths_of(const Problem& whole) {
-    Problem p = whole;
+Problem lengths_of(const Algorithm& a, const Problem& whole) {
+    Problem p = collective_of(a, whole);
     const bool from_root = whole.operation == Operation::scatterv;
-    p.operation = Operation::neighbor_alltoallv;
-    p.blocks.clear();
-    p.sends.clear();
-    p.parameters = {};
+    if (goes_by_digits(a)) {
+        for (int r = 0; r < p.size; ++r) lengths_by_digits(p, r, p.edges);
+        return p;
+    }
     if (whole.operation == Operation::alltoallv) {
         lengths_around(DomainLanes(whole), p.edges);
         return p;
@@ -133,6 +216,18 @@ Problem lengths_of(const Problem& whole) {
             p.edges.push_back({.from = from_root ? whole.root : of, .to = r, .bytes = length, .sent = from_root ? at : 0, .taken = at});
         }
     }
+    return p;
+}
+
+Problem own_lengths_of(const Algorithm& a, const Problem& known) {
+    if (!goes_by_digits(a)) return problem_at(lengths_of(a, known), known.rank);
+    Problem p = collective_of(a, known);
+    // All ranks' ways are the same but for where they begin.
+    heard_by_digits(p, p.rank, [&](std::size_t place, int owner, int target) {
+        const int ahead = (2 * p.rank - owner + p.size) % p.size;
+        p.edges.push_back({.from = owner, .to = p.rank, .bytes = length, .taken = place * length});
+        p.edges.push_back({.from = p.rank, .to = ahead, .bytes = length, .sent = static_cast<std::size_t>((target - owner + p.rank + p.size) % p.size) * length});
+    });
     return p;
 }
 

@@ -1,8 +1,9 @@
-// Blocks that go through the levels of a topology although no rank knows all lengths (gatherv, scatterv, alltoallv).
+// Blocks that other ranks pass on although no rank knows all lengths: by levels (gatherv, scatterv, alltoallv) or by digits
+// (alltoallv).
 //
-// The lengths travel first, through the same levels.  Then a rank that represents others knows theirs, the root knows all,
-// and every other rank knows its own; a rank's part of the schedule depends on nothing else.  In an alltoallv the ranks of a
-// domain tell each other the lengths of what they pass on.
+// The lengths travel first, the same way.  Then a rank that represents others knows theirs, the root knows all,
+// and every other rank knows its own; a rank's part of the schedule depends on nothing else.  In an alltoallv by levels the ranks
+// of a domain tell each other the lengths of what they pass on.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,26 @@ namespace fanlight {
 
 // How they travel; null where none must, since the ranks' own do.
 const Algorithm* lengths_first(const Algorithm&);
-// The collective that this is, 8 bytes for each length.  A rank has its own in its input, scatterv's root all of them
-// in the order of the places; who stands for others will have theirs at their places in its output.
-Problem lengths_of(const Problem& whole);
-// Which rank's is at which place: in the order of the stages, or of the lanes.
-std::vector<int> places_of_lengths(const Problem&);
-// The place, and the block of this rank's problem that has it from then on: those which this rank will hear.
-std::vector<std::pair<std::size_t, std::size_t>> awaited_lengths(const Problem&);
-std::vector<Block>& blocks_of_awaited(Problem&);
+// Whether they do for this problem; alike on all ranks.
+bool lengths_travel(const Algorithm&, const Problem&);
+// The collective that this is, 8 bytes for each length.  A rank has those in its input that it tells (told_lengths); who
+// passes others' on will have their lengths at their places in its output.
+Problem lengths_of(const Algorithm&, const Problem& whole);
+// The same as this rank knows it.
+Problem own_lengths_of(const Algorithm&, const Problem&);
+// Those whose lengths lie in the input, as far as this rank tells them: gatherv and scatterv: in the order of the stages;
+// alltoallv: for whom a block is, in the order of the lanes or of the ranks.
+std::vector<int> told_lengths(const Algorithm&, const Problem&);
+// So many places has the output.
+std::size_t places_of_lengths(const Algorithm&, const Problem&);
+// The place of a block's length, and between whom it goes: those which this rank will hear.
+struct Awaited {
+    std::size_t place;
+    int from, to;
+};
+std::vector<Awaited> awaited_lengths(const Algorithm&, const Problem&);
+// What a rank stages to tell lengths is less, in bytes: with so many ranks on so many nodes, at most so many on one.
+std::size_t most_told(const Algorithm&, int ranks, int nodes, int near);
 
 // What goes through the levels, and what straight from its owner to the root, or from there: each block's length
 // decides, which all ranks that it passes know.

@@ -146,8 +146,8 @@ public:
         Problem problem;                         // with the lengths that this rank knows
         BindOptions options;
         std::vector<std::uint64_t> told, heard;  // the first part's buffers
-        std::vector<int> places;                 // whose length is at which place
-        std::vector<std::pair<std::size_t, std::size_t>> awaited;  // awaited_lengths
+        std::vector<int> tells;                  // told_lengths
+        std::vector<std::pair<std::size_t, std::size_t>> awaited;  // the place of each, and what it is in Problem::passing, or blocks
         BoundSchedule blocks;
         bool bound = false;                      // with these lengths
     };

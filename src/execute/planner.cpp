@@ -183,17 +183,13 @@ SharedSlots Planner::least_room(const Reach& reach) const {
     return reach.nodes ? SharedSlots(nullptr, reach.nodes->sizes().second, capacity_) : shared_slots_;
 }
 
-// What a rank stages, at most, to tell the lengths that travel first: each once, in messages of at least three (shorter ones need
-// no staging), which take whole lines.  In an alltoallv each rank of a node tells each other one a length for each node.
-std::size_t Planner::told_at_most(const Reach& reach) const {
-    const auto near = static_cast<std::size_t>(reach.nodes ? reach.nodes->sizes().second : size_);
-    const auto nodes = static_cast<std::size_t>(reach.nodes ? reach.nodes->count() : 1);
-    return near * std::max<std::size_t>(22, (8 * nodes + 63) / 64 * 64 * (nodes > 1));
+std::size_t Planner::told_at_most(const Algorithm& algorithm, const Reach& reach) const {
+    return reach.nodes ? most_told(algorithm, size_, reach.nodes->count(), reach.nodes->sizes().second) : most_told(algorithm, size_, 1, size_);
 }
 
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
-    if (const SharedSlots slots = least_room(reach); lengths_first(algorithm) && told_at_most(reach) > slots.areas() * slots.staging_bytes()) return false;
+    if (const SharedSlots slots = least_room(reach); lengths_first(algorithm) && told_at_most(algorithm, reach) > slots.areas() * slots.staging_bytes()) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
     return algorithm.piecewise && longest_piece(share(algorithm, reach, most), least_room(reach)) >= shortest_piece;
 }
@@ -218,7 +214,7 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     } else {
         options.single_copy_from = std::min(options.single_copy_from, room);
     }
-    if (lengths_first(algorithm) && p.topology.simplified().levels() > 0) plan_lengths(algorithm, p, in_pieces && share.uses_all_areas, options, plan);
+    if (lengths_travel(algorithm, p)) plan_lengths(algorithm, p, in_pieces && share.uses_all_areas, options, plan);
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.uses_all_areas}, options, plan);
 }
 
@@ -247,30 +243,42 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     Plan::Lengths& lengths = *made.lengths;
     lengths.problem = problem;
     lengths.options = options;
-    lengths.places = places_of_lengths(problem);
-    lengths.awaited = awaited_lengths(problem);
-    lengths.heard.resize(lengths.places.size());
-    if (problem.operation == Operation::alltoallv) lengths.problem.sends.resize(static_cast<std::size_t>(problem.size) + lengths.places.size());
+    lengths.tells = told_lengths(algorithm, problem);
+    lengths.heard.resize(places_of_lengths(algorithm, problem));
+    find_awaited(awaited_lengths(algorithm, problem), lengths);
     tell_lengths(problem, lengths);
     BindOptions whole = options_for(options.reach);
     whole.single_copy = false;
-    bind_piece(*lengths_first(algorithm), problem_at(lengths_of(problem), problem.rank), made.called, whole, made.parts.front().schedule);
-    made.parts.front().schedule.uses_all_areas = told_at_most(options.reach) > least_room(options.reach).staging_bytes();
+    bind_piece(*lengths_first(algorithm), own_lengths_of(algorithm, problem), made.called, whole, made.parts.front().schedule);
+    made.parts.front().schedule.uses_all_areas = told_at_most(algorithm, options.reach) > least_room(options.reach).staging_bytes();
     must_have_room(made.parts.front().schedule);
     plan = std::move(made);
+}
+
+// Where each of them belongs in the problem.
+void Planner::find_awaited(std::vector<Awaited> awaited, Plan::Lengths& lengths) {
+    lengths.problem.passing.clear();
+    std::ranges::sort(awaited, {}, [](const Awaited& a) { return std::pair(a.from, a.to); });
+    for (const Awaited& a : awaited) {
+        if (lengths.problem.operation == Operation::alltoallv) {
+            lengths.awaited.emplace_back(a.place, lengths.problem.passing.size());
+            lengths.problem.passing.push_back({a.from, a.to, 0});
+        } else {
+            lengths.awaited.emplace_back(a.place, static_cast<std::size_t>(lengths.problem.operation == Operation::gatherv ? a.from : a.to));
+        }
+    }
 }
 
 void Planner::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
     lengths.told.clear();
     if (p.operation == Operation::alltoallv) {
-        const auto own = lengths.problem.sends.begin();
-        lengths.bound = lengths.bound && lengths.problem.blocks == p.blocks && std::equal(p.sends.begin(), p.sends.end(), own);
+        lengths.bound = lengths.bound && lengths.problem.blocks == p.blocks && lengths.problem.sends == p.sends;
         lengths.problem.blocks = p.blocks;
-        std::copy(p.sends.begin(), p.sends.end(), own);
-        for (const int r : lengths.places) lengths.told.push_back(p.sends[static_cast<std::size_t>(r)].bytes);
+        lengths.problem.sends = p.sends;
+        for (const int r : lengths.tells) lengths.told.push_back(p.sends[static_cast<std::size_t>(r)].bytes);
         return;
     }
-    for (const int r : lengths.places) {
+    for (const int r : lengths.tells) {
         const bool is_own = r == p.rank, is_known = is_own || p.rank == p.root;
         const Block& block = p.blocks[static_cast<std::size_t>(r)];
         Block& known = lengths.problem.blocks[static_cast<std::size_t>(r)];
@@ -284,8 +292,9 @@ void Planner::tell_lengths(const Problem& p, Plan::Lengths& lengths) {
 
 void Planner::bind_blocks(const Plan& plan) const {
     Plan::Lengths& lengths = *plan.lengths;
-    for (const auto& [place, block] : lengths.awaited) {
-        std::size_t& known = blocks_of_awaited(lengths.problem)[block].bytes;
+    Problem& p = lengths.problem;
+    for (const auto& [place, index] : lengths.awaited) {
+        std::size_t& known = p.operation == Operation::alltoallv ? p.passing[index].bytes : p.blocks[index].bytes;
         if (known == lengths.heard[place]) continue;
         known = lengths.heard[place];
         lengths.bound = false;

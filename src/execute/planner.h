@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "algorithms/lengths.h"
 #include "algorithms/registry.h"
 #include "execute/plan.h"
 #include "schedule/problem.h"
@@ -91,6 +92,7 @@ private:
     void must_have_room(const BoundSchedule&) const;
     static void find_long_results(const Problem&, Plan&);
     void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
+    static void find_awaited(std::vector<Awaited>, Plan::Lengths&);
     static void tell_lengths(const Problem&, Plan::Lengths&);
     // Who shares the staging where lengths are not known.
     struct Share {
@@ -100,7 +102,7 @@ private:
     };
     Share share(const Algorithm&, const Reach&, MostNeighbors) const;
     SharedSlots least_room(const Reach&) const;
-    std::size_t told_at_most(const Reach&) const;
+    std::size_t told_at_most(const Algorithm&, const Reach&) const;
     static std::size_t longest_piece(const Share&, const SharedSlots&);
     bool moves_blocks_whole(const Problem&, const BoundSchedule&) const;
     std::size_t longest_rebound(const Problem&, const BindOptions&) const;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "schedule/domain_lanes.h"
 #include "schedule/stages.h"
 
 namespace fanlight {
@@ -23,13 +22,9 @@ Problem problem_at(const Problem& whole, int rank) {
         };
         problem.sends = list(whole.sends);
         problem.blocks = list(whole.blocks);
-        if (const DomainLanes lanes(problem); lanes.exist())
-            for (int lane = 0; lane < lanes.lanes(); ++lane)
-                for (int domain = 0; domain < lanes.domains(); ++domain) {
-                    const auto neighbour = static_cast<std::size_t>(lanes.rank(lanes.own_domain(), lane));
-                    const auto to = static_cast<std::size_t>(lanes.rank(domain, lanes.own_lane()));
-                    problem.sends.push_back({0, whole.sends[neighbour * static_cast<std::size_t>(whole.size) + to].bytes});
-                }
+        for (int from = 0; from < whole.size; ++from)
+            for (int to = 0; to < whole.size; ++to)
+                if (from != rank && to != rank) problem.passing.push_back({from, to, whole.sends[static_cast<std::size_t>(from * whole.size + to)].bytes});
     }
     if (family_of(whole.operation) == Family::neighbors) {
         problem.edges.clear();

@@ -12,8 +12,8 @@ namespace fanlight {
 
 // The problem as this rank knows it.  `whole` is the problem as the root knows it: for
 // gatherv and scatterv every block; a rank that is not the root keeps its own length, and on the levels of a
-// topology those of the ranks that it stands for.  For alltoallv a rank keeps its own two lists, and what its
-// domain's ranks have for its lane (domain_lanes.h); of a neighborhood its own edges.
+// topology those of the ranks that it stands for.  For alltoallv a rank keeps its own two lists, and may pass on
+// whatever goes between others; of a neighborhood its own edges.
 Problem problem_at(const Problem& whole, int rank);
 
 // An alltoallv as a whole: what rank r has for rank s are lengths[r * size + s] bytes; the blocks

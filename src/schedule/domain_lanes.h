@@ -31,11 +31,12 @@ private:
     int rank_;
 };
 
-// alltoallv: what the rank of this one's domain in a lane has for this one's lane in a domain.  They are behind the
-// list of what this rank sends, each at the place of that domain and lane.
-inline const Block& passed_on(const Problem& p, const DomainLanes& lanes, int domain, int lane) {
-    if (lane == lanes.own_lane()) return p.sends[static_cast<std::size_t>(lanes.rank(domain, lane))];
-    return p.sends[static_cast<std::size_t>(p.size) + lanes.place(domain, lane)];
+// alltoallv: what the rank of this one's domain in a lane has for this one's lane in a domain; of what is its own, with its
+// place in the input.
+inline Block passed_on(const Problem& p, const DomainLanes& lanes, int domain, int lane) {
+    const int to = lanes.rank(domain, lanes.own_lane());
+    if (lane == lanes.own_lane()) return p.send(to);
+    return {0, length_between(p, lanes.rank(lanes.own_domain(), lane), to)};
 }
 
 }  // namespace fanlight

@@ -1,8 +1,10 @@
 #include "schedule/problem.h"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace fanlight {
 namespace {
@@ -82,6 +84,15 @@ bool has_root(Operation operation) {
         default:
             return false;
     }
+}
+
+std::size_t length_between(const Problem& p, int from, int to) {
+    if (from == p.rank) return p.send(to).bytes;
+    if (to == p.rank) return p.block(from).bytes;
+    const auto ends = [](const Passing& x) { return std::pair(x.from, x.to); };
+    const auto found = std::ranges::lower_bound(p.passing, std::pair(from, to), {}, ends);
+    if (found == p.passing.end() || ends(*found) != std::pair(from, to)) throw std::logic_error("the length of a block that is passed on is not known");
+    return found->bytes;
 }
 
 std::size_t operation_count() { return rows().size(); }

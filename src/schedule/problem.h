@@ -43,6 +43,13 @@ struct Block {
     friend bool operator==(const Block&, const Block&) = default;
 };
 
+// What goes between two others.
+struct Passing {
+    int from = 0, to = 0;
+    std::size_t bytes = 0;
+    friend bool operator==(const Passing&, const Passing&) = default;
+};
+
 // What goes from one rank's input to another's output, or to its own, in a neighborhood.
 struct Edge {
     int from = 0, to = 0;
@@ -76,10 +83,11 @@ struct Problem {
     // own block's length, and by levels those of the ranks that it stands for; the other entries are zero there.
     std::vector<Block> blocks = {};
     // alltoallv: what goes to each rank, in the input, while `blocks` is what comes from each, in
-    // the output.  A rank knows its own lists alone, and behind `sends` the lengths of what it passes on
-    // (domain_lanes.h); the problem as a whole, from which those of the ranks are taken (all_ranks.h), holds the lists
-    // of rank 0, 1, ... behind one another.
+    // the output.  A rank knows its own lists alone; the problem as a whole, from which those of the ranks are taken
+    // (all_ranks.h), holds the lists of rank 0, 1, ... behind one another.
     std::vector<Block> sends = {};
+    // alltoallv: the lengths that a rank has heard of blocks that it passes on, in the order of `from` and `to`.
+    std::vector<Passing> passing = {};
     // neighbors: the edges, those between the same two ranks in the same order at both.  A rank
     // knows its own alone, and of those that come to it `sent` only where all blocks have the same
     // length, of those that leave it never `taken`; the problem as a whole has all.
@@ -109,5 +117,8 @@ struct Problem {
     int relative(int r) const { return (r - root + size) % size; }
     int absolute(int relative_rank) const { return (relative_rank + root) % size; }
 };
+
+// alltoallv: of a block between any two ranks.  Throws std::logic_error if this one does not know it.
+std::size_t length_between(const Problem&, int from, int to);
 
 }  // namespace fanlight

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../schedule/graphs.h"
+#include "algorithms/lengths.h"
 #include "algorithms/registry.h"
 #include "schedule/all_ranks.h"
 
@@ -303,7 +304,14 @@ Problem as_seen_by(int rank, Problem p) {
 
 std::vector<Schedule> schedules_of(const Algorithm& algorithm, const Problem& whole) {
     std::vector<Schedule> result;
-    for (int r = 0; r < whole.size; ++r) result.push_back(algorithm.schedule(as_seen_by(r, whole)));
+    for (int r = 0; r < whole.size; ++r) {
+        Problem p = as_seen_by(r, whole);
+        // It hears nothing but this.
+        for (const Awaited& a : lengths_travel(algorithm, p) && p.operation == Operation::alltoallv ? awaited_lengths(algorithm, p) : std::vector<Awaited>{})
+            p.passing.push_back({a.from, a.to, whole.sends[static_cast<std::size_t>(a.from * whole.size + a.to)].bytes});
+        std::ranges::sort(p.passing, {}, [](const Passing& x) { return std::pair(x.from, x.to); });
+        result.push_back(algorithm.schedule(p));
+    }
     return result;
 }
 

@@ -59,7 +59,7 @@ std::string proved(const Algorithm& algorithm, const Problem& whole, const std::
         auto [schedules, faults] = unbound(bound, slots, reach, lent);
         const bool cut = plans[0].parts.size() > 1 || plans[0].parts[0].repeat > 1;
         const bool lengths = plans[0].lengths != nullptr;
-        const Problem p = lengths && part == 0 ? lengths_of(whole) : cut && !lengths ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
+        const Problem p = lengths && part == 0 ? lengths_of(algorithm, whole) : cut && !lengths ? piece_of(whole, plans[0].piece_bytes, piece) : whole;
         if (faults.empty()) faults = verify(schedules, p, {.calls = p.size > 16 ? 1 : 2, .puts = Puts::free});
         if (!faults.empty()) return text(algorithm, whole) + ", piece " + std::to_string(piece) + ": " + faults[0];
         piece += plans[0].parts[part].repeat;

@@ -197,14 +197,16 @@ Plan plan_of(const Group& group, const Algorithm& algorithm, const Problem& p, c
     if (unknown && !group.plans_any(algorithm, reach, most)) throw std::invalid_argument("staged whole");
     for (int r = 0; r < p.size && p.rank != p.root && has_root(p.operation) && unknown; ++r)
         if (r != p.rank) known.blocks[static_cast<std::size_t>(r)] = {};  // what others will tell
-    if (p.operation == Operation::alltoallv) known.sends.resize(static_cast<std::size_t>(p.size));
+    known.passing.clear();
     return group.plan(algorithm, known, reach, most);
 }
 
 void hear_lengths(const Group& group, const Plan& plan, const Problem& whole) {
     if (!plan.lengths) return;
     Problem known = problem_at(whole, plan.lengths->problem.rank);
-    for (const auto& [place, block] : plan.lengths->awaited) plan.lengths->heard[place] = blocks_of_awaited(known)[block].bytes;
+    const std::vector<Passing>& passing = plan.lengths->problem.passing;
+    for (const auto& [place, index] : plan.lengths->awaited)
+        plan.lengths->heard[place] = passing.empty() ? known.blocks[index].bytes : length_between(known, passing[index].from, passing[index].to);
     group.bind_blocks(plan);
 }
 

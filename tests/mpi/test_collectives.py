@@ -105,7 +105,13 @@ def test_both_ends_know_on_two_hosts(mpi, fanlight_only, hosts_allowed):
 
 
 # Lengths that not all ranks know go first, and what is longer than 16 bytes goes straight: in one node, and between several.
-LEVELS = "by-levels(minimum=16)"
+def lengths_first(mpi, ranks, algorithm, operations, topology, single_copy, requests):
+    result = run(mpi, ranks, "collectives --quick --only=" + ",".join(operations),
+                 {"ALGORITHM": ",".join(f"{o}:{algorithm}" for o in operations), "TOPOLOGY": topology, "SINGLE_COPY": single_copy}, timeout=100,
+                 settings={"BY_REQUESTS": requests} if requests else {}, preloads=(mpi.program("by_requests.so"), None) if requests else (None,)).must_be_ok()
+    names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}
+    for name in map(names[requests].format, operations):
+        assert result.report.calls(name) > 10 * ranks and result.report.algorithms(name) == {algorithm.partition("(")[0]}, str(result)
 
 
 @pytest.mark.parametrize("requests", [None, "non-blocking", "persistent"])
@@ -113,13 +119,14 @@ LEVELS = "by-levels(minimum=16)"
     (MPICH, 4, "1x2x2", "off"), (MPICH, 5, "1x(1+2)+1x2:cyclic", "on"), (MPICH, 4, "2x2:cyclic", "off"), (OPENMPI, 4, "1x2+1x(1+1)", "on"),
     (OPENMPI, 5, "2+1+2", "off"), (IMPI, 4, "1x2x2", "on")], ids=str)
 def test_lengths_by_levels(mpi, ranks, topology, single_copy, requests, fanlight_only):
-    operations = ("gatherv", "scatterv", "alltoallv")
-    result = run(mpi, ranks, "collectives --quick --only=" + ",".join(operations),
-                 {"ALGORITHM": ",".join(f"{o}:{LEVELS}" for o in operations), "TOPOLOGY": topology, "SINGLE_COPY": single_copy}, timeout=100,
-                 settings={"BY_REQUESTS": requests} if requests else {}, preloads=(mpi.program("by_requests.so"), None) if requests else (None,)).must_be_ok()
-    names = {None: "{}", "non-blocking": "i{}", "persistent": "{}_init"}
-    for name in map(names[requests].format, operations):
-        assert result.report.calls(name) > 10 * ranks and result.report.algorithms(name) == {"by-levels"}, str(result)
+    lengths_first(mpi, ranks, "by-levels(minimum=16)", ("gatherv", "scatterv", "alltoallv"), topology, single_copy, requests)
+
+
+@pytest.mark.parametrize("mpi,ranks,degree,topology,single_copy,requests", [
+    (MPICH, 5, 2, "5", "off", None), (MPICH, 4, 3, "2x2", "on", "non-blocking"), (MPICH, 3, 2, "3x1", "off", "persistent"),
+    (OPENMPI, 5, 3, "2+1+2", "off", None), (OPENMPI, 4, 2, "1x4", "on", "persistent"), (IMPI, 4, 2, "1x2x2", "off", "non-blocking")], ids=str)
+def test_lengths_by_digits(mpi, ranks, degree, topology, single_copy, requests, fanlight_only):
+    lengths_first(mpi, ranks, f"bruck(degree={degree},minimum=16)", ["alltoallv"], topology, single_copy, requests)
 
 
 # Every algorithm, forced.

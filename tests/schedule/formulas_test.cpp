@@ -300,6 +300,9 @@ const std::multimap<std::string, Formula> formulas{
                             [](N p) { return p % 2 || p == 2 ? all_pairs(p) : p * (p - 2 + p / 2); },
                             [](N p) { return p % 2 || p == 2 ? others(p) : 2; }, nullptr, {}, "2x*"}},
     {"alltoallv all-write-all", {all_pairs, all_pairs, one, unit}},
+    {"alltoallv bruck", {[](N p) { return p * ceil2(p); }, [](N p) { return p * ones(p); }, ceil2}},
+    {"alltoallv bruck", {[](N p) { return p * digits_4(p); }, [](N p) { return p * ones_4(p); }, rounds_of_4, nullptr, {.degree = 4}}},
+    {"alltoallv bruck", {all_pairs, all_pairs, one, nullptr, {.minimum = 1}}},
     {"alltoallv by-levels", {all_pairs, all_pairs, one, unit}},
     // n neighbours each: to the n - 1 others what they pass on and their own, and one along the lane.
     {"alltoallv by-levels", {[](N p) { return p % 2 ? all_pairs(p) : p * (2 * (p / 2 - 1) + 1); },

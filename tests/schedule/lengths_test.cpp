@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <string>
+
 #include "schedule/all_ranks.h"
 #include "schedule/count.h"
 #include "schedule/describe.h"
@@ -35,7 +39,7 @@ void for_all(Check&& check) {
 TEST(Lengths, ComeToWhoeverStandsForOthers) {
     int checked = 0;
     for_all([&](const Algorithm& a, const Problem& p, const std::string& text) {
-        const Problem lengths = lengths_of(p);
+        const Problem lengths = lengths_of(a, p);
         const auto faults = verify(schedules_of_all(lengths_first(a)->schedule, lengths), lengths, {.calls = 2});
         EXPECT_TRUE(faults.empty()) << to_string(a.operation) << ", " << text << ": " << faults[0];
         checked += !lengths.edges.empty();
@@ -51,7 +55,8 @@ TEST(Lengths, TakeFewMessages) {
     p.root = 1;
     const auto messages = [&](Operation operation) {
         p.operation = operation;
-        const Counts c = count(schedules_of_all(lengths_first(*find_algorithm(operation, "by-levels"))->schedule, lengths_of(p)), p.topology);
+        const Algorithm& a = *find_algorithm(operation, "by-levels");
+        const Counts c = count(schedules_of_all(lengths_first(a)->schedule, lengths_of(a, p)), p.topology);
         return std::pair(c.all.messages, c.between[0].messages);
     };
     EXPECT_EQ(messages(Operation::gatherv), std::pair(std::size_t{6}, std::size_t{0}));
@@ -85,32 +90,82 @@ TEST(Lengths, LongBlocksGoStraight) {
     });
 }
 
-// alltoallv: what a rank hears from its domain's others is what it passes on.
+// alltoallv: what comes to a rank's places are the lengths of what it passes on.
+template <class Told>
+void check_what_is_heard(const Algorithm& a, Problem p, int& heard_at_all, const std::string& text, Told&& told) {
+    std::vector<std::size_t> lengths;
+    for (int i = 0; i < p.size * p.size; ++i) lengths.push_back(static_cast<std::size_t>(i % 7 == 3 ? 0 : i));
+    set_exchange(p, lengths);
+    std::vector<std::map<std::size_t, std::size_t>> heard(static_cast<std::size_t>(p.size));
+    for (const Edge& e : lengths_of(a, p).edges)
+        for (std::size_t k = 0; k < e.bytes / 8; ++k)
+            heard[static_cast<std::size_t>(e.to)][e.taken / 8 + k] = lengths[static_cast<std::size_t>(e.from * p.size + told[e.sent / 8 + k])];
+    for (int r = 0; r < p.size; ++r) {
+        const Problem own = problem_at(p, r);
+        for (const Awaited& w : awaited_lengths(a, own)) {
+            ASSERT_TRUE(heard[static_cast<std::size_t>(r)].contains(w.place)) << text;
+            EXPECT_EQ(heard[static_cast<std::size_t>(r)][w.place], length_between(own, w.from, w.to)) << text << ", rank " << r << ", place " << w.place;
+            ++heard_at_all;
+        }
+    }
+}
+
 TEST(Lengths, AreToldByNeighbours) {
     int heard_at_all = 0;
+    const Algorithm& a = *find_algorithm(Operation::alltoallv, "by-levels");
     for (const char* text : topologies) {
         Problem p;
         p.operation = Operation::alltoallv;
         p.size = Topology::places(text);
         p.topology = Topology::from(text, p.size);
-        std::vector<std::size_t> lengths;
-        for (int i = 0; i < p.size * p.size; ++i) lengths.push_back(static_cast<std::size_t>(i % 7 == 3 ? 0 : i));
-        set_exchange(p, lengths);
-        constexpr std::size_t unheard = SIZE_MAX;
-        std::vector<std::vector<std::size_t>> heard(static_cast<std::size_t>(p.size), std::vector<std::size_t>(static_cast<std::size_t>(p.size), unheard));
-        const std::vector<int> places = places_of_lengths(p);
-        for (const Edge& e : lengths_of(p).edges)
-            for (std::size_t k = 0; k < e.bytes / 8; ++k)
-                heard[static_cast<std::size_t>(e.to)][e.taken / 8 + k] = lengths[static_cast<std::size_t>(e.from * p.size + places[e.sent / 8 + k])];
-        for (int r = 0; r < p.size; ++r) {
-            Problem own = problem_at(p, r);
-            for (const auto& [place, block] : awaited_lengths(own)) {
-                EXPECT_EQ(heard[static_cast<std::size_t>(r)][place], blocks_of_awaited(own)[block].bytes) << text << ", rank " << r << ", place " << place;
-                ++heard_at_all;
-            }
-        }
+        check_what_is_heard(a, p, heard_at_all, text, told_lengths(a, p));
     }
     EXPECT_GT(heard_at_all, 400);
+}
+
+TEST(Lengths, TravelByDigits) {
+    int heard_at_all = 0;
+    const Algorithm& a = *find_algorithm(Operation::alltoallv, "bruck");
+    for (const int size : {1, 2, 3, 4, 5, 7, 8, 13, 16, 27, 33})
+        for (const unsigned degree : {0u, 3u, 4u, 8u, 40u}) {
+            Problem p;
+            p.operation = Operation::alltoallv;
+            p.size = size;
+            p.parameters.degree = static_cast<decltype(p.parameters.degree)>(degree);
+            const std::string text = std::to_string(size) + " ranks, degree " + std::to_string(degree);
+            check_what_is_heard(a, p, heard_at_all, text, told_lengths(a, p));
+            const Problem lengths = lengths_of(a, p);
+            const auto faults = verify(schedules_of_all(lengths_first(a)->schedule, lengths), lengths, {.calls = 2});
+            EXPECT_TRUE(faults.empty()) << text << ": " << faults[0];
+            std::size_t most = 0;
+            for (p.rank = 0; p.rank < size; ++p.rank) {
+                const auto ends = [](const Edge& e) { return std::pair(e.from, e.to); };
+                Problem own = own_lengths_of(a, p), known = problem_at(lengths, p.rank);
+                std::ranges::stable_sort(own.edges, {}, ends);
+                std::ranges::stable_sort(known.edges, {}, ends);
+                EXPECT_EQ(own.edges, known.edges) << text << ", rank " << p.rank;
+                most = std::max(most, std::size_t(std::ranges::count(known.edges, p.rank, &Edge::from)));
+            }
+            EXPECT_LE(22 * most, most_told(a, size, 1, size)) << text;
+        }
+    EXPECT_GT(heard_at_all, 8000);
+}
+
+// (k - 1) ceil(log_k P) messages of a rank; long blocks straight.
+TEST(Lengths, ShortBlocksGoByDigits) {
+    const Algorithm& a = *find_algorithm(Operation::alltoallv, "bruck");
+    Problem p;
+    p.operation = a.operation;
+    p.size = 16;
+    const auto messages = [&](std::size_t bytes, int degree) {
+        p.parameters.degree = degree;
+        set_exchange(p, std::vector<std::size_t>(256, bytes));
+        const Counts c = count(schedules_of_all(a.schedule, p), p.topology);
+        return std::pair(c.all.messages, c.all.bytes);
+    };
+    EXPECT_EQ(messages(100, 0), std::pair(std::size_t{16 * 4}, std::size_t{16 * 4 * 8 * 100}));
+    EXPECT_EQ(messages(100, 4), std::pair(std::size_t{16 * 2 * 3}, std::size_t{16 * 2 * 12 * 100}));
+    EXPECT_EQ(messages(5000, 0), std::pair(std::size_t{16 * 15}, std::size_t{16 * 15 * 5000}));
 }
 
 // With d domains of n ranks: n - 1 and d - 1 messages of a rank instead of all d n - 1.

@@ -10,46 +10,19 @@
 // number of ranks; short blocks.
 #include <vector>
 
-#include "algorithms/circulant.h"
+#include "algorithms/digits.h"
 
 namespace fanlight::alltoall_algorithms {
 
 Schedule bruck(const Problem& problem) {
     Builder b(problem);
-    const int rank = problem.rank;
     const int size = problem.size;
-    const std::size_t bytes = problem.bytes;
-    const int degree = degree_of(problem);
-    // Where the block is that has come i ranks up from its source, or that has still to go i
-    // ranks: it is always one block for each i.
     std::vector<Address> at;
-    for (int i = 0; i < size; ++i) at.push_back(input(problem.block((rank + i) % size).offset));
-    for (const int power : powers(problem)) {
-        struct Message {
-            int distance;
-            std::vector<int> going;
-            Address out, in;
-        };
-        std::vector<Message> messages;
-        for (const int distance : multiples(problem, power)) {
-            Message& m = messages.emplace_back(Message{distance, {}, {}, {}});
-            for (int i = distance; i < size; ++i)
-                if (i / power % degree == distance / power) m.going.push_back(i);
-            m.out = b.reserve(m.going.size() * bytes);
-            m.in = b.reserve(m.going.size() * bytes);
-            for (std::size_t k = 0; k < m.going.size(); ++k) b.copy(at[static_cast<std::size_t>(m.going[k])], m.out + k * bytes, bytes);
-        }
-        b.next_round();
-        for (const Message& m : messages) {
-            b.put((rank + m.distance) % size, m.out, m.in, m.going.size() * bytes);
-            b.arrive((rank - m.distance + size) % size, m.in, m.going.size() * bytes);
-            for (std::size_t k = 0; k < m.going.size(); ++k) at[static_cast<std::size_t>(m.going[k])] = m.in + k * bytes;
-        }
-        b.next_round();
-    }
+    for (int i = 0; i < size; ++i) at.push_back(input(problem.block((problem.rank + i) % size).offset));
+    move_by_digits(b, problem, at, [&](int, int) { return problem.bytes; }, [&](std::size_t bytes) { return b.reserve(bytes); },
+                   [](Address in) { return in; });
     for (int i = 0; i < size; ++i)
-        b.copy(at[static_cast<std::size_t>(i)],
-               output(problem.block((rank - i + size) % size).offset), bytes);
+        b.copy(at[static_cast<std::size_t>(i)], output(problem.block((problem.rank - i + size) % size).offset), problem.bytes);
     return b.finish();
 }
 

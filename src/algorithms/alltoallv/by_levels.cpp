@@ -101,7 +101,7 @@ private:
     Messages pack_for_domains(Messages taken) {
         Messages sent;
         for (const int domain : other_domains_) {
-            const auto block = [&](int lane) -> const Block& { return passed_on(problem_, lanes_, domain, lane); };
+            const auto block = [&](int lane) { return passed_on(problem_, lanes_, domain, lane); };
             Address to = sent.emplace_back(room_for(block, all_lanes())).at;
             for (const int lane : all_lanes()) {
                 const std::size_t bytes = in_lane(block(lane));
