@@ -63,9 +63,16 @@ double pieces(nb::handle algorithm, const Problem& whole, bool single_copy, std:
 }
 
 // As a program calls it.
-std::vector<Schedule> called(nb::handle algorithm, const Problem& p) {
+std::vector<Schedule> as_called(nb::handle algorithm, const Problem& p) {
     std::vector<Schedule> schedules = schedules_by(algorithm, p);
     return p.operation == Operation::bcast ? in_one_buffer(std::move(schedules)) : schedules;
+}
+
+// What travels before: nothing, or the blocks' lengths.
+std::vector<Schedule> before(nb::handle algorithm, const Problem& p) {
+    if (!nb::isinstance<nb::str>(algorithm)) return {};
+    const Algorithm& a = named_for(nb::cast<std::string_view>(algorithm), p);
+    return lengths_travel(a, p) ? schedules_of_all(lengths_first(a)->schedule, lengths_of(a, p)) : std::vector<Schedule>{};
 }
 
 nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machine, int nodes, Transfer transfer, Transport transport, bool with_spans) {
@@ -76,14 +83,20 @@ nb::dict simulated(nb::handle algorithm, const Problem& p, const Machine& machin
         transfer.pieces = pieces(algorithm, p, transfer.copied_once <= total_bytes(p), bytes);
         if (transfer.pieces > 1) piece = piece_of(p, bytes, 0);
     }
-    std::vector<Schedule> schedules = called(algorithm, piece);
+    std::vector<Schedule> schedules = as_called(algorithm, piece);
     if (transport == Transport::rma_fence) schedules = fenced(schedules);
     if (transport == Transport::rma_lock) schedules = one_by_one(schedules);
     transfer.locks = transport == Transport::rma_lock;
+    const std::vector<Schedule> lengths = before(algorithm, p);
     Simulation s;
     {
         nb::gil_scoped_release release;
         s = simulate(schedules, machine, places, transfer, with_spans);
+        const double first = lengths.empty() ? 0 : simulate(lengths, machine, places, {.inlined = transfer.inlined, .copied_once = SIZE_MAX}).seconds;
+        s.seconds += first;
+        for (double& finish : s.finish) finish += first;
+        for (Span& x : s.spans)
+            for (double* time : {&x.begin, &x.ready, &x.end}) *time += first;
     }
     nb::dict d;
     d["seconds"] = s.seconds;
@@ -102,7 +115,7 @@ void bind_model(nb::module_& m) {
     m.def("cost", [](nb::handle algorithm, const Problem& p) {
         const Machine machine = machine_named("generic");
         const Placement places = p.topology.levels() > 0 ? Placement(machine, p.topology.level(0)) : Placement(machine, p.size);
-        return simulate(called(algorithm, p), machine, places).seconds;
+        return simulate(as_called(algorithm, p), machine, places).seconds;
     }, "algorithm"_a, "problem"_a, "Seconds by the model (orders of magnitude, nothing measured)");
     m.def("machines", &machines, "The machines that come with Fanlight: name and text");
     nb::class_<Machine>(m, "Machine", "As the cost model sees it")

@@ -83,7 +83,8 @@ def _variants(a, size: int, ranks: int) -> list[str]:
 def _schedules(core, operation: str, text: str, size: int, ranks: int) -> str | None:
     """What all ranks do, as text: two algorithms that do the same are one.  None: it does not serve so many."""
     a, parameters = core.parse_choice(operation, text)
-    own = [parameters.get(p, 0) for p in ("piece", "minimum", "once")]
+    lengths_first = ("degree",) if operation in OF_ANY_SIZE else ()  # of what lengths may do
+    own = [parameters.get(p, 0) for p in ("piece", "minimum", "once", *lengths_first)]
     try:
         problem = core.Problem(operation, ranks, bytes=size, element=8 if size % 8 == 0 else 1, **parameters)
         all_of = core.schedules(a.name, problem)

@@ -75,7 +75,7 @@ const Algorithm& telling(Schedule (*schedule)(const Problem&)) {
     return a;
 }
 
-bool goes_by_digits(const Algorithm& a) { return a.schedule == alltoallv_algorithms::bruck; }
+bool goes_by_digits(const Algorithm& a) { return a.operation == Operation::alltoallv && a.name == "bruck"; }
 
 }  // namespace
 
@@ -90,7 +90,7 @@ const Algorithm* lengths_first(const Algorithm& a) {
 }
 
 bool lengths_travel(const Algorithm& a, const Problem& p) {
-    return lengths_first(a) && (goes_by_digits(a) ? p.size > 2 : p.topology.simplified().levels() > 0);
+    return lengths_first(a) && (goes_by_digits(a) ? degree_of(p) < p.size : p.topology.simplified().levels() > 0);
 }
 
 namespace {
@@ -185,13 +185,16 @@ std::vector<Awaited> awaited_lengths(const Algorithm& a, const Problem& p) {
 }
 
 std::size_t most_told(const Algorithm& a, int ranks, int nodes, int near) {
-    // In messages of at least three, which take whole lines; shorter ones need no staging.
-    constexpr std::size_t at_most = 22;
+    // A message takes whole lines; of one or two lengths it needs no staging.
+    constexpr std::size_t line = 64, of_three = 22;
     const auto size = static_cast<std::size_t>(ranks), on_node = static_cast<std::size_t>(near);
-    // One message to each of some ranks; to base 2 they are the longest, and together, too.
-    if (goes_by_digits(a)) return size * std::min(static_cast<std::size_t>(std::bit_width(size - 1)), on_node - 1) / 2 * at_most;
+    if (goes_by_digits(a)) {
+        // One message to each of some ranks; to base 2 they are the longest, and together, too.
+        const std::size_t lengths = size * std::min(static_cast<std::size_t>(std::bit_width(size - 1)), on_node - 1) / 2;
+        return std::min(of_three * lengths, length * lengths + (line - length) * (on_node - 1));
+    }
     // In an alltoallv each rank of a node tells each other one a length for each node.
-    return on_node * std::max<std::size_t>(at_most, (length * static_cast<std::size_t>(nodes) + 63) / 64 * 64 * (nodes > 1));
+    return on_node * std::max<std::size_t>(of_three, (length * static_cast<std::size_t>(nodes) + line - 1) / line * line * (nodes > 1));
 }
 
 Problem lengths_of(const Algorithm& a, const Problem& whole) {
@@ -220,19 +223,11 @@ Problem lengths_of(const Algorithm& a, const Problem& whole) {
 }
 
 Problem own_lengths_of(const Algorithm& a, const Problem& known) {
-    if (!goes_by_digits(a)) return problem_at(lengths_of(a, known), known.rank);
-    Problem p = collective_of(a, known);
-    // All ranks' ways are the same but for where they begin.
-    heard_by_digits(p, p.rank, [&](std::size_t place, int owner, int target) {
-        const int ahead = (2 * p.rank - owner + p.size) % p.size;
-        p.edges.push_back({.from = owner, .to = p.rank, .bytes = length, .taken = place * length});
-        p.edges.push_back({.from = p.rank, .to = ahead, .bytes = length, .sent = static_cast<std::size_t>((target - owner + p.rank + p.size) % p.size) * length});
-    });
-    return p;
+    return goes_by_digits(a) ? collective_of(a, known) : problem_at(lengths_of(a, known), known.rank);
 }
 
 ByLength::ByLength(const Problem& problem) : short_blocks(problem), long_blocks_(problem) {
-    const std::size_t minimum = problem.parameters.minimum ? problem.parameters.minimum : longest_in_few_steps + 1;
+    const std::size_t minimum = straight_from(problem);
     for (int r = 0; r < problem.size; ++r) {
         const bool is_long = problem.block(r).bytes >= minimum;
         (is_long ? short_blocks : long_blocks_).blocks[static_cast<std::size_t>(r)].bytes = 0;

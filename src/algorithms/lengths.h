@@ -23,7 +23,7 @@ bool lengths_travel(const Algorithm&, const Problem&);
 // The collective that this is, 8 bytes for each length.  A rank has those in its input that it tells (told_lengths); who
 // passes others' on will have their lengths at their places in its output.
 Problem lengths_of(const Algorithm&, const Problem& whole);
-// The same as this rank knows it.
+// The same as this rank knows it; by digits without edges, of which its schedule needs none.
 Problem own_lengths_of(const Algorithm&, const Problem&);
 // Those whose lengths lie in the input, as far as this rank tells them: gatherv and scatterv: in the order of the stages;
 // alltoallv: for whom a block is, in the order of the lanes or of the ranks.
@@ -36,7 +36,7 @@ struct Awaited {
     int from, to;
 };
 std::vector<Awaited> awaited_lengths(const Algorithm&, const Problem&);
-// What a rank stages to tell lengths is less, in bytes: with so many ranks on so many nodes, at most so many on one.
+// No fewer bytes than a rank stages to tell lengths, with so many ranks on so many nodes, at most so many of them on one.
 std::size_t most_told(const Algorithm&, int ranks, int nodes, int near);
 
 // What goes through the levels, and what straight from its owner to the root, or from there: each block's length

@@ -16,6 +16,8 @@ namespace fanlight {
 
 // Up to here latency counts; longer vectors are combined, or passed on, in as many parts as ranks.
 constexpr std::size_t longest_in_few_steps = 4096;
+// A block of so many bytes goes straight to where it belongs, though others are passed on.
+inline std::size_t straight_from(const Problem& p) { return p.parameters.minimum ? p.parameters.minimum : longest_in_few_steps + 1; }
 
 // What the problem's rule names for a stage of so many; `own` where it names none of this operation, or
 // one that cannot serve a group.

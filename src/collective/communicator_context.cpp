@@ -321,7 +321,8 @@ void CommunicatorContext::check_room(const Decision& d) const {
     if (neighbors && !neighborhood) return;
     if (group_of(d).plans_any(*d.algorithm, reach(d), neighbors ? neighborhood->most : MostNeighbors{})) return;
     throw std::invalid_argument(std::string(to_string(d.algorithm->operation)) + ":" + std::string(d.algorithm->name) +
-                                " cannot stage blocks of any length for so many ranks (it can where single copy is allowed)");
+                                " cannot stage blocks of any length for so many ranks" +
+                                (lengths_first(*d.algorithm) ? "" : " (it can where single copy is allowed)"));
 }
 
 // Between nodes a rank must know what is staged for it.  All ranks meet at each fence, also those of one node, which then

@@ -184,7 +184,7 @@ SharedSlots Planner::least_room(const Reach& reach) const {
 }
 
 std::size_t Planner::told_at_most(const Algorithm& algorithm, const Reach& reach) const {
-    return reach.nodes ? most_told(algorithm, size_, reach.nodes->count(), reach.nodes->sizes().second) : most_told(algorithm, size_, 1, size_);
+    return reach.nodes ? most_told(algorithm, reach.nodes->ranks(), reach.nodes->count(), reach.nodes->sizes().second) : most_told(algorithm, size_, 1, size_);
 }
 
 bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
@@ -220,7 +220,8 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
 
 // A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
 // go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
-// a rank puts to its representative, or is put to by it, and to the root, or by it.
+// a rank puts to its representative, or is put to by it, and to the root, or by it; by digits twice to a rank, once of them what
+// is packed.
 Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (family_of(algorithm.operation) == Family::neighbors) return {most};
     const bool exchange = algorithm.operation == Operation::alltoallv, scatters = algorithm.operation == Operation::scatterv;

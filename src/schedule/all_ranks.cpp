@@ -22,6 +22,7 @@ Problem problem_at(const Problem& whole, int rank) {
         };
         problem.sends = list(whole.sends);
         problem.blocks = list(whole.blocks);
+        problem.passing.reserve(static_cast<std::size_t>((whole.size - 1) * (whole.size - 1)));
         for (int from = 0; from < whole.size; ++from)
             for (int to = 0; to < whole.size; ++to)
                 if (from != rank && to != rank) problem.passing.push_back({from, to, whole.sends[static_cast<std::size_t>(from * whole.size + to)].bytes});

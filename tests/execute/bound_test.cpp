@@ -333,6 +333,26 @@ struct Nodes {
     std::vector<std::unique_ptr<Group>> all;
 };
 
+// By digits, on large nodes and on uneven ones: all ranks find the same room, and what they stage fits it.
+TEST(BoundAreas, HoldTheLengthsThatTravelByDigits) {
+    const Algorithm& algorithm = *find_algorithm(Operation::alltoallv, "bruck");
+    for (const auto& [topology, degree] : {std::pair("4x128", 0), {"16x64", 0}, {"100+28", 3}, {"30+100+30", 8}, {"5x1", 0}}) {
+        Problem problem{.operation = Operation::alltoallv, .size = Topology::places(topology)};
+        problem.parameters.degree = degree;
+        problem.topology = Topology::from(topology, problem.size);
+        problem.sends.assign(static_cast<std::size_t>(problem.size), {0, 3});
+        problem.blocks = problem.sends;
+        const Domains& domains = problem.topology.level(0);
+        const Nodes nodes(domains, true);
+        const Reach reach{.nodes = &domains, .single_copy = true};
+        for (problem.rank = 0; problem.rank < problem.size; problem.rank += problem.rank % 32 == 1 ? 31 : 1) {
+            const Group& group = *nodes.all[static_cast<std::size_t>(problem.rank)];
+            ASSERT_TRUE(group.plans_any(algorithm, reach, {})) << topology;
+            EXPECT_TRUE(group.plan(algorithm, problem, reach, {}).lengths) << topology;
+        }
+    }
+}
+
 // The catalogue where the ranks are on nodes, each rank on one of its own included.
 void prove_on_nodes(const Topology& topology, bool single_copy, std::initializer_list<std::size_t> elements,
                     Transport transport = Transport::message) {

@@ -184,6 +184,36 @@ TEST(Lengths, TravelFirst) {
             }
 }
 
+// An alltoallv by digits: also where a rank's own blocks stay as they were and those that it passes on do not.
+TEST(Lengths, TravelByDigitsFirst) {
+    for (const auto& [size, degree] : {std::pair{3, 0}, {4, 3}, {5, 0}, {7, 3}, {8, 0}})
+        for (const bool single_copy : {false, true}) {
+            EXPECT_EQ(on_threads(size, single_copy, [&](Group& g) {
+                unsigned state = 4711;
+                const auto next = [&](std::size_t end) { return static_cast<std::size_t>((state = state * 1664525 + 1013904223) >> 8) % end; };
+                constexpr std::size_t those[] = {0, 8, 113, 4096, 4097, 70000};
+                Problem p{.operation = Operation::alltoallv, .size = size};
+                p.parameters.degree = degree;
+                std::vector<std::size_t> lengths(static_cast<std::size_t>(size * size));
+                Plan plan;
+                for (int call = 0; call < rebound_calls; ++call) {
+                    if (call % 4 == 0)
+                        for (std::size_t& length : lengths) length = those[next(std::size(those))];
+                    else lengths[next(lengths.size())] = those[next(std::size(those))];
+                    set_exchange(p, lengths);
+                    p.rank = g.rank();
+                    auto [in, out, expected] = data_of(p, call);
+                    Problem own = problem_at(p, p.rank);
+                    own.passing.clear();
+                    if (call == 0 || !g.rebind_counts(own, plan)) g.plan(*find_algorithm(p.operation, "bruck"), own, plan);
+                    g.run(plan, in.data(), out.data(), nullptr);
+                    if (out != expected) return "rank " + std::to_string(p.rank) + ", call " + std::to_string(call);
+                }
+                return std::string();
+            }), "") << size << " ranks, degree " << degree << (single_copy ? ", single copy" : "");
+        }
+}
+
 // A plan takes blocks of other lengths, up to what it says, and does what a new one would.
 TEST(RebindCounts, AnyLengths) {
     for (const char* name : {"allgatherv:all-read-all", "gatherv:all-write-root", "scatterv:root-writes-all", "alltoallv:all-write-all"})

@@ -17,7 +17,7 @@ namespace fanlight::alltoallv_algorithms {
 Schedule bruck(const Problem& problem) {
     Builder b(problem);
     const int rank = problem.rank, size = problem.size;
-    const std::size_t minimum = problem.parameters.minimum ? problem.parameters.minimum : longest_in_few_steps + 1;
+    const std::size_t minimum = straight_from(problem);
     const auto if_short = [&](std::size_t bytes) { return bytes < minimum ? bytes : 0; };
     std::vector<Address> at;
     for (int i = 0; i < size; ++i) at.push_back(input(problem.send((rank + i) % size).offset));

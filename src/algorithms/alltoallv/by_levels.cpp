@@ -23,7 +23,7 @@ namespace {
 class LaneExchange {
 public:
     explicit LaneExchange(const Problem& problem)
-        : problem_(problem), lanes_(problem), b_(problem), minimum_(problem.parameters.minimum ? problem.parameters.minimum : longest_in_few_steps + 1) {
+        : problem_(problem), lanes_(problem), b_(problem), minimum_(straight_from(problem)) {
         for (int i = 1; i < lanes_.lanes(); ++i) other_lanes_.push_back((lanes_.own_lane() + i) % lanes_.lanes());
         for (int i = 1; i < lanes_.domains(); ++i) other_domains_.push_back((lanes_.own_domain() + i) % lanes_.domains());
     }
