@@ -81,8 +81,9 @@ def text(lines: list[dict], cpus: list[int], step: float = STEP, begin: float = 
     sockets, l3s, cores, l3_size, own_size = structure(cpus)
     hop = f"hop={round_trip / 2 * 1e3:.0f}ns"
     with_size = lambda size: f" size={size}" if size else ""  # noqa: E731
+    unmeasured = "step, reader and gather" if step == STEP else "reader and gather"
     out = [f"# {processor()}, as `fanlight bench --limits` measured it between two of its cores.",
-           "# One hop stands for all; memory, links between sockets and the network are not measured; " + ("" if step != STEP else "step, ") + "reader and gather are as of rome2x64.",
+           f"# One hop stands for all; memory, links between sockets and the network are not measured; {unmeasured} are as of rome2x64.",
            f"ranks   {ranks}", f"node    *  {network(limits) or NETWORK}"]
     if sockets > 1:
         out.append(f"socket  {sockets}  {hop}")
