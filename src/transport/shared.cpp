@@ -56,8 +56,9 @@ SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent
     opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
     first_slot_ = opened_ + register_bytes_;
     skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
+    area_skew_ = size > 4 && has_all_lines() ? 5 * 128 : 0;  // many areas are read by one rank in turn
     first_area_ = whole(first_slot_ + (skews_ - 1) * skew + shared_slots_ * slot_bytes_, 128);
-    reserved_bytes_ = whole(first_area_ + areas_ * staging_bytes_, page);
+    reserved_bytes_ = whole(first_area_ + (skews_ - 1) * area_skew_ + areas_ * staging_bytes_, page);
     part_bytes_ = whole(reserved_bytes_ + later_areas_ * staging_bytes_, page);
 }
 

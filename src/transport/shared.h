@@ -169,7 +169,7 @@ public:
     std::size_t register_words() const { return register_bytes_ / sizeof(std::uint64_t); }
 
     // Where a rank stages in this operation; its areas lie one behind the other.
-    std::byte* staging(std::uint64_t sequence, int rank) const { return part(rank) + first_area_ + (sequence & (areas_ - 1)) * staging_bytes_; }
+    std::byte* staging(std::uint64_t sequence, int rank) const { return first_area(rank) + (sequence & (areas_ - 1)) * staging_bytes_; }
     // More areas, where there are few ranks, which a rank takes instead when it has staged much that is long.
     std::uint64_t later_areas() const { return later_areas_; }
     std::span<std::byte> later_staging(int rank) const { return {part(rank) + reserved_bytes_, later_areas_ * staging_bytes_}; }
@@ -178,7 +178,7 @@ public:
     // was read, the less of it is still in its reader's own cache, from where a store would have to take it line by line.
     std::byte* staging(std::uint64_t sequence, int rank, std::size_t bytes, std::size_t room, bool later) const {
         const std::uint64_t areas = later ? later_areas_ : areas_;
-        std::byte* const area = part(rank) + (later ? reserved_bytes_ : first_area_) + (sequence & (areas - 1)) * staging_bytes_;
+        std::byte* const area = (later ? part(rank) + reserved_bytes_ : first_area(rank)) + (sequence & (areas - 1)) * staging_bytes_;
         return bytes < goes_round_from ? area : area + sequence / areas % (room / bytes) * bytes;
     }
 
@@ -225,6 +225,7 @@ private:
     static constexpr std::size_t skew = 128;
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
+    std::byte* first_area(int rank) const { return part(rank) + first_area_ + static_cast<std::size_t>(rank) % skews_ * area_skew_; }
     // Slot 0 of this rank.
     std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
@@ -240,7 +241,7 @@ private:
     std::size_t size_, lines_;
     std::uint64_t shared_slots_, areas_, later_areas_, posts_;
     int depth_, offers_per_rank_;
-    std::size_t skews_;
+    std::size_t skews_, area_skew_;
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
