@@ -225,11 +225,11 @@ private:
     static constexpr std::size_t skew = 128;
 
     std::byte* part(int rank) const { return base_ + static_cast<std::size_t>(rank) * part_bytes_; }
-    std::byte* first_area(int rank) const { return part(rank) + first_area_ + static_cast<std::size_t>(rank) % skews_ * area_skew_; }
+    std::byte* first_area(int rank) const { return part(rank) + first_area_ + (static_cast<std::size_t>(rank) & (skews_ - 1)) * area_skew_; }
     // Slot 0 of this rank.
     std::size_t slot_of_rank(int rank) const {
         const auto r = static_cast<std::size_t>(rank);
-        return r * part_bytes_ + first_slot_ + r % skews_ * skew;
+        return r * part_bytes_ + first_slot_ + (r & (skews_ - 1)) * skew;
     }
     std::size_t line(int from, int to) const {
         std::size_t k = static_cast<std::size_t>(from);
@@ -241,7 +241,7 @@ private:
     std::size_t size_, lines_;
     std::uint64_t shared_slots_, areas_, later_areas_, posts_;
     int depth_, offers_per_rank_;
-    std::size_t skews_, area_skew_;
+    std::size_t skews_, area_skew_;  // a power of two; and between the areas of two ranks
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
