@@ -75,8 +75,14 @@ std::string own_lines(int rank) {
         for (const auto& [peer, count] : book.waits) add(waits[peer], count);
         for (const auto& [key, counter] : book.calls) seconds += static_cast<double>(counter.now().ns) * 1e-9;
     }
-    out << "rank\t" << rank << '\t' << seconds << '\t' << messages_lent.load() << '\n';
-    for (const auto& [peer, count] : waits)
+    // Of the peers those for which it waited longest: all of them would be as many lines as there are pairs of ranks.
+    std::vector<std::pair<int, Count>> longest(waits.begin(), waits.end());
+    std::ranges::sort(longest, std::ranges::greater(), [](const auto& wait) { return wait.second.ns; });
+    Count all;
+    for (const auto& [peer, count] : longest) add(all, count);
+    longest.resize(std::min<std::size_t>(longest.size(), 8));
+    out << "rank\t" << rank << '\t' << seconds << '\t' << messages_lent.load() << '\t' << all.calls << '\t' << static_cast<double>(all.ns) * 1e-9 << '\n';
+    for (const auto& [peer, count] : longest)
         out << "wait\t" << rank << '\t' << peer << '\t' << count.calls << '\t' << static_cast<double>(count.ns) * 1e-9 << '\n';
     out << "run\t" << static_cast<double>(now_ns() - started) * 1e-9 << '\n';
     return out.str();
@@ -90,7 +96,8 @@ struct Wait {
 struct Rank {
     double seconds = 0;
     std::uint64_t lent = 0;
-    std::vector<Wait> waits;
+    Wait all;
+    std::vector<Wait> longest;
 };
 // By what stands before the ratio.
 struct Ratios {
@@ -121,12 +128,13 @@ void add_lines(Whole& whole, const std::string& lines) {
             whole.seconds = std::max(whole.seconds, std::stod(f[1]));
         } else if (f[0] == "communicator" && f.size() == 4) {
             whole.communicators[{std::stoi(f[1]), f[2]}] += std::stoull(f[3]);
-        } else if (f[0] == "rank" && f.size() == 4) {
+        } else if (f[0] == "rank" && f.size() == 6) {
             Rank& rank = whole.by_rank.at(std::stoul(f[1]));
             rank.seconds = std::stod(f[2]);
             rank.lent = std::stoull(f[3]);
+            rank.all = {-1, std::stoull(f[4]), std::stod(f[5])};
         } else if (f[0] == "wait" && f.size() == 5) {
-            whole.by_rank.at(std::stoul(f[1])).waits.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
+            whole.by_rank.at(std::stoul(f[1])).longest.push_back({std::stoi(f[2]), std::stoull(f[3]), std::stod(f[4])});
         } else if (f[0] == "guard" && f.size() == 11) {
             Ratios& r = whole.found[{f.begin() + 1, f.end() - 1}];
             ++r.communicators;
@@ -165,21 +173,16 @@ std::string quoted(const std::string& text) {
 // Communicators are counted by each of their ranks.
 std::uint64_t number(int ranks, std::uint64_t seen) { return seen / static_cast<std::uint64_t>(std::max(ranks, 1)); }
 
-// Of the peers those for which it waited longest: all of them would be as many rows as there are pairs of ranks.
-std::string of_rank(Rank rank) {
-    constexpr std::size_t peers = 8;
-    std::ranges::sort(rank.waits, std::ranges::greater(), &Wait::seconds);
-    Wait all;
-    std::ostringstream out, peers_text;
-    for (std::size_t i = 0; i < rank.waits.size(); ++i) {
-        const Wait& w = rank.waits[i];
-        all.waits += w.waits;
-        all.seconds += w.seconds;
-        if (i < peers)
-            peers_text << (i ? ", " : "") << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
+std::string of_rank(const Rank& rank) {
+    std::ostringstream out;
+    out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << rank.all.waits << ", \"waited\": " << rank.all.seconds
+        << ", \"for\": [";
+    const char* comma = "";
+    for (const Wait& w : rank.longest) {
+        out << comma << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
+        comma = ", ";
     }
-    out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << all.waits << ", \"waited\": " << all.seconds
-        << ", \"for\": [" << peers_text.str() << "]}";
+    out << "]}";
     return out.str();
 }
 
