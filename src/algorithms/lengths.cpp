@@ -120,18 +120,12 @@ void heard_by_digits(const Problem& p, int rank, Take&& take) {
             }
 }
 
-// From the owner of each to a rank that hears it.
-void lengths_by_digits(const Problem& p, int rank, std::vector<Edge>& edges) {
-    heard_by_digits(p, rank, [&](std::size_t place, int owner, int target) {
-        edges.push_back({.from = owner, .to = rank, .bytes = length, .sent = static_cast<std::size_t>(target) * length, .taken = place * length});
-    });
-}
-
 // Without edges.
 Problem collective_of(const Algorithm& a, const Problem& whole) {
     Problem p = whole;
     p.operation = Operation::neighbor_alltoallv;
-    for (std::vector<Block>* blocks : {&p.blocks, &p.sends}) blocks->clear();
+    p.blocks.clear();
+    p.sends.clear();
     p.passing.clear();
     p.parameters = {};
     if (goes_by_digits(a)) p.parameters.degree = whole.parameters.degree;
@@ -170,7 +164,7 @@ std::vector<Awaited> awaited_lengths(const Algorithm& a, const Problem& p) {
     }
     const std::vector<int> order = told_lengths(a, p);
     if (p.operation == Operation::alltoallv) {
-        // A place is a lane's, and behind that a domain's.
+        // At the place of a lane and a domain: what this domain's rank in that lane has for this lane's rank in that domain.
         const DomainLanes lanes(p);
         for (std::size_t i = 0; i < order.size(); ++i)
             if (const int lane = lanes.lane(order[i]), domain = lanes.domain(order[i]); lane != lanes.own_lane())
@@ -201,7 +195,10 @@ Problem lengths_of(const Algorithm& a, const Problem& whole) {
     Problem p = collective_of(a, whole);
     const bool from_root = whole.operation == Operation::scatterv;
     if (goes_by_digits(a)) {
-        for (int r = 0; r < p.size; ++r) lengths_by_digits(p, r, p.edges);
+        for (int r = 0; r < p.size; ++r)
+            heard_by_digits(p, r, [&](std::size_t place, int owner, int target) {
+                p.edges.push_back({.from = owner, .to = r, .bytes = length, .sent = static_cast<std::size_t>(target) * length, .taken = place * length});
+            });
         return p;
     }
     if (whole.operation == Operation::alltoallv) {
