@@ -66,35 +66,6 @@ static const char usage[] =
 
 // ---- options --------------------------------------------------------------------------------
 
-static bool parse_bytes(const char *text, size_t *bytes)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (end == text || errno)
-        return false;
-    unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 : 0;
-    if (shift)
-        ++end;
-    if (*end != '\0')
-        return false;
-    *bytes = (size_t)value << shift;
-    return true;
-}
-
-static bool parse_sizes(char *text, Options *o)
-{
-    o->size_count = 0;
-    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
-        size_t bytes;
-        if (o->size_count == MAX_SIZES || !parse_bytes(word, &bytes) || bytes == 0 ||
-            bytes % 8 != 0 || bytes > (size_t)1 << 30)
-            return false;
-        o->sizes[o->size_count++] = bytes;
-    }
-    return o->size_count > 0;
-}
-
 static bool parse_operations(char *text, Options *o)
 {
     bool all = strcmp(text, "all") == 0, defaults = strcmp(text, "default") == 0;
@@ -128,12 +99,12 @@ static bool parse_options(int argc, char **argv, Options *o)
     *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
                    .results = true};
     parse_operations(default_operations, o);
-    parse_sizes(default_sizes, o);
+    o->size_count = parse_sizes(default_sizes, o->sizes, MAX_SIZES);
     for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:a:w:gBnlLpxf:h", names, NULL)) != -1;) {
         bool good = true;
         switch (c) {
         case 'o': good = parse_operations(optarg, o); break;
-        case 's': good = parse_sizes(optarg, o); break;
+        case 's': good = (o->size_count = parse_sizes(optarg, o->sizes, MAX_SIZES)) > 0; break;
         case 'm':
             o->loop = strcmp(optarg, "loop") == 0 || strcmp(optarg, "both") == 0;
             o->sync = strcmp(optarg, "sync") == 0 || strcmp(optarg, "both") == 0;

@@ -20,6 +20,7 @@ README = ROOT / "README.md"
 MPIS = {"mpich": "MPICH 5.0.2", "openmpi": "Open MPI 5.0.11", "impi": "Intel MPI 2021.18"}
 COLORS = {"mpich": "#2f6db3", "openmpi": "#d9822b", "impi": "#5a9a51"}
 TWO, MORE = "2026-11-26-epyc-2-cores-2-ranks", "2026-11-26-epyc-2-cores-4-and-8-ranks"
+XEON = "2026-11-27-xeon-16-cores"
 KIB, MIB = 1 << 10, 1 << 20
 
 # What it is called, the file, the operation, the bytes, the ranks.
@@ -32,6 +33,9 @@ CALLS = [
     ("alltoallv 1 KiB, 2 ranks", TWO, "alltoallv", KIB, 2),
     ("barrier, 4 ranks on 2 cores", MORE, "barrier", 0, 4),
     ("allreduce 64 KiB, 8 ranks on 2 cores", MORE, "allreduce", 64 * KIB, 8),
+    ("allreduce 8 B, 16 ranks on 16 cores", XEON, "allreduce", 8, 16),
+    ("allgather 64 KiB, 16 ranks on 16 cores", XEON, "allgather", 64 * KIB, 16),
+    ("alltoall 1 KiB, 16 ranks on 16 cores", XEON, "alltoall", KIB, 16),
 ]
 # Geometric means over everything that a file has: bcast, allreduce and allgather (and reduce, but for the first), of 8 B to 4 MiB.
 MEANS = [
@@ -41,7 +45,8 @@ MEANS = [
 ]
 # The best MPI against Fanlight, over all operations.
 BEST = [("EPYC, 2 ranks", TWO, 2), ("EPYC, 4 ranks on 2 cores", MORE, 4), ("EPYC, 8 ranks on 2 cores", MORE, 8),
-        ("Intel Xeon, 2 ranks", "2026-11-20-2-cores-2-ranks", 2)]
+        ("Intel Xeon, 2 cores, 2 ranks", "2026-11-20-2-cores-2-ranks", 2),
+        *((f"Intel Xeon, 16 cores, {ranks} ranks", XEON, ranks) for ranks in (2, 4, 8, 16))]
 
 
 def results(file: str) -> list[dict]:
@@ -78,7 +83,7 @@ def best(file: str, ranks: int, least: int, most: float) -> float:
 
 def slower() -> str:
     """Every call that takes more than 1/0.95 of the MPI library's time, by operation, place and MPI."""
-    places = {TWO: "{} ranks", MORE: "{} ranks on 2 cores", **{file: name.partition(", mean")[0] for name, file in MEANS}}
+    places = {TWO: "{} ranks", MORE: "{} ranks on 2 cores", XEON: "{} ranks on 16 cores", **{file: name.partition(", mean")[0] for name, file in MEANS}}
     found: dict[tuple, list[dict]] = {}
     for file, place in places.items():
         for r in results(file):

@@ -1,5 +1,7 @@
 #include "operations.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Each operation is called with the same arguments by either side, and as a non-blocking one that is waited for.
@@ -65,6 +67,34 @@ const Operation operations[] = {
     {CALLS(neighbor_alltoall),    false, true,  false, false, false, BOTH,    BOTH},
 };
 const int operation_count = (int)(sizeof operations / sizeof operations[0]);
+
+bool parse_bytes(const char *text, size_t *bytes)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || errno)
+        return false;
+    unsigned shift = *end == 'K' || *end == 'k' ? 10 : *end == 'M' || *end == 'm' ? 20 : 0;
+    if (shift)
+        ++end;
+    if (*end != '\0')
+        return false;
+    *bytes = (size_t)value << shift;
+    return true;
+}
+
+int parse_sizes(char *text, size_t *sizes, int most)
+{
+    int count = 0;
+    for (char *word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+        size_t bytes;
+        if (count == most || !parse_bytes(word, &bytes) || bytes == 0 || bytes % 8 != 0 || bytes > (size_t)1 << 30)
+            return 0;
+        sizes[count++] = bytes;
+    }
+    return count;
+}
 
 const Operation *operation_named(const char *name)
 {

@@ -45,6 +45,11 @@ extern const int operation_count;
 const Operation *operation_named(const char *name);
 bool on_ring(const Operation *operation);
 
+// 64, 16K or 4M.
+bool parse_bytes(const char *text, size_t *bytes);
+// 8,1K,64K: multiples of 8, up to 1 GiB. How many; 0 where the text is wrong, or names more than `most`.
+int parse_sizes(char *text, size_t *sizes, int most);
+
 // All ranks call it.
 void make_ring(Call *call);
 

@@ -74,11 +74,12 @@ bool hosts_memory_is_promised(MPI_Comm comm) {
 struct Cuda {
     using Pointer = std::uint64_t;
     using Context = void*;
-    enum Attribute { memory_type = 2, is_managed = 8, device_ordinal = 9 };
+    enum Attribute { its_context = 1, memory_type = 2, is_managed = 8, device_ordinal = 9 };
     static constexpr unsigned device = 2;  // CU_MEMORYTYPE_DEVICE
 
     int (*PointerGetAttribute)(void*, int, Pointer);
     int (*Memcpy)(Pointer, Pointer, std::size_t);
+    int (*StreamSynchronize)(void*);
     int (*CtxGetCurrent)(Context*);
     int (*CtxPushCurrent)(Context);
     int (*CtxPopCurrent)(Context*);
@@ -94,8 +95,9 @@ struct Cuda {
     }
 };
 
-[[noreturn]] void failed(const char* what) {
-    std::fprintf(stderr, "fanlight: FANLIGHT_GPU=stage: CUDA's driver failed in %s\n", what);
+void check(int error, const char* function) {
+    if (error == 0) return;
+    std::fprintf(stderr, "fanlight: FANLIGHT_GPU=stage: CUDA's driver failed in %s with error %d\n", function, error);
     std::abort();
 }
 
@@ -106,10 +108,14 @@ std::unique_ptr<const Cuda> load_cuda() {
     Cuda found;
     const auto load = [&](auto& function, const char* name) {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(handle ? dlsym(handle, name) : nullptr);
-        if (!function) failed(name);
+        if (!function) {
+            std::fprintf(stderr, "fanlight: FANLIGHT_GPU=stage: CUDA's driver has no function %s\n", name);
+            std::abort();
+        }
     };
     load(found.PointerGetAttribute, "cuPointerGetAttribute");
     load(found.Memcpy, "cuMemcpy");
+    load(found.StreamSynchronize, "cuStreamSynchronize");
     load(found.CtxGetCurrent, "cuCtxGetCurrent");
     load(found.CtxPushCurrent, "cuCtxPushCurrent_v2");
     load(found.CtxPopCurrent, "cuCtxPopCurrent_v2");
@@ -129,23 +135,28 @@ const Cuda* cuda_driver() {
     return known.compare_exchange_strong(driver, loaded.get()) ? loaded.release() : driver;
 }
 
-// A thread that has not used CUDA has no context; it gets that of the memory's device.
+// A thread that has not used CUDA has no context; it gets the memory's, or where that has none (of a pool) its device's.
 class CurrentContext {
 public:
     CurrentContext(const Cuda& driver, const void* memory) : driver_(driver) {
         Cuda::Context context = nullptr;
         if (driver_.CtxGetCurrent(&context) == 0 && context) return;
-        int ordinal = 0;
-        pushed_ = driver_.PointerGetAttribute(&ordinal, Cuda::device_ordinal, reinterpret_cast<Cuda::Pointer>(memory)) == 0 &&
-                  driver_.DeviceGet(&device_, ordinal) == 0 && driver_.DevicePrimaryCtxRetain(&context, device_) == 0 &&
-                  driver_.CtxPushCurrent(context) == 0;
-        if (!pushed_) failed("making a context");
+        const auto pointer = reinterpret_cast<Cuda::Pointer>(memory);
+        if (driver_.PointerGetAttribute(&context, Cuda::its_context, pointer) != 0 || !context) {
+            int ordinal = 0;
+            check(driver_.PointerGetAttribute(&ordinal, Cuda::device_ordinal, pointer), "cuPointerGetAttribute");
+            check(driver_.DeviceGet(&device_, ordinal), "cuDeviceGet");
+            check(driver_.DevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
+            retained_ = true;
+        }
+        check(driver_.CtxPushCurrent(context), "cuCtxPushCurrent");
+        pushed_ = true;
     }
     ~CurrentContext() {
         if (!pushed_) return;
         Cuda::Context context;
         driver_.CtxPopCurrent(&context);
-        driver_.DevicePrimaryCtxRelease(device_);
+        if (retained_) driver_.DevicePrimaryCtxRelease(device_);
     }
     CurrentContext(const CurrentContext&) = delete;
     CurrentContext& operator=(const CurrentContext&) = delete;
@@ -153,7 +164,7 @@ public:
 private:
     const Cuda& driver_;
     int device_ = 0;
-    bool pushed_ = false;
+    bool pushed_ = false, retained_ = false;
 };
 
 }  // namespace
@@ -174,7 +185,9 @@ void copy(void* to, const void* from, std::size_t bytes) {
     }
     const Cuda& driver = *cuda_driver();
     const CurrentContext context(driver, there);
-    if (driver.Memcpy(reinterpret_cast<Cuda::Pointer>(to), reinterpret_cast<Cuda::Pointer>(from), bytes) != 0) failed("cuMemcpy");
+    check(driver.Memcpy(reinterpret_cast<Cuda::Pointer>(to), reinterpret_cast<Cuda::Pointer>(from), bytes), "cuMemcpy");
+    // To a device it may still be under way, in the default stream, for which the program's streams need not wait.
+    if (there == to) check(driver.StreamSynchronize(nullptr), "cuStreamSynchronize");
 }
 
 }  // namespace fanlight::device_memory

@@ -27,15 +27,21 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
 
 static_assert(most_offers == SharedSlots::offers_per_operation);
 
+// More ranks have little staging, and what the rules choose for them has few readers of one rank.
+constexpr int most_with_room = 32;
+
 void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = bytes; }
 
-BindOptions Planner::options_for(const Reach& reach, std::size_t once) const {
+BindOptions Planner::options_for(Operation operation, const Reach& reach, std::size_t once) const {
     BindOptions options = options_;
     options.reach = reach;
+    const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     if (options.single_copy_from && config().single_copy_from == 0) {
         const std::size_t measured = reach.nodes ? reach.single_copy_from : copied_once_from_;
         // One copy makes the owner wait until all its readers have run, and the kernel reads no faster than this rank loads.
         if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
+        // And ranks that read the same pages of a process wait for each other in the kernel.
+        else if (near > 2 && near <= most_with_room && gives_the_same_to_several(operation)) options.single_copy_from = CopySpeed::never;
         else if (measured) options.single_copy_from = measured;
         if (once) options.single_copy_from = std::min(options.single_copy_from, once);
     }
@@ -153,7 +159,7 @@ void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& pla
     plan.placed = shared_slots_.base() ? placed_ : 0;
     plan.remote = remote(reach);
     if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
-    const BindOptions options = options_for(reach, problem.parameters.once);
+    const BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
 
@@ -196,7 +202,7 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
 
 void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
     Problem p = problem;
-    BindOptions options = options_for(reach, problem.parameters.once);
+    BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
     options.lends_offers = family_of(p.operation) != Family::neighbors;
     options.readers_copy = p.operation == Operation::scatterv;
     options.stage_at_reader = share.at_reader;
@@ -248,7 +254,7 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     lengths.heard.resize(places_of_lengths(algorithm, problem));
     find_awaited(awaited_lengths(algorithm, problem), lengths);
     tell_lengths(problem, lengths);
-    BindOptions whole = options_for(options.reach);
+    BindOptions whole = options_for(problem.operation, options.reach);
     whole.single_copy = false;
     bind_piece(*lengths_first(algorithm), own_lengths_of(algorithm, problem), made.called, whole, made.parts.front().schedule);
     made.parts.front().schedule.uses_all_areas = told_at_most(algorithm, options.reach) > least_room(options.reach).staging_bytes();

@@ -84,7 +84,7 @@ private:
         bool uses_all_areas;  // BoundSchedule::uses_all_areas
     };
     // `once`: the parameter of this name.
-    BindOptions options_for(const Reach&, std::size_t once = 0) const;
+    BindOptions options_for(Operation, const Reach&, std::size_t once = 0) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
     void plan_pieces(const Algorithm&, const Problem&, Cut, BindOptions, Plan&) const;

@@ -72,6 +72,10 @@ bool lengths_are_unknown(Operation o) {
     return family_of(o) == Family::neighbors || (family_of(o) == Family::blocks_v && o != Operation::allgatherv && o != Operation::reduce_scatter);
 }
 
+bool gives_the_same_to_several(Operation operation) {
+    return family_of(operation) == Family::vector || operation == Operation::allgather || operation == Operation::allgatherv;
+}
+
 bool has_root(Operation operation) {
     switch (operation) {
         case Operation::bcast:

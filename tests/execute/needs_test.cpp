@@ -284,6 +284,31 @@ TEST(Needs, RanksThatShareCoresCopyOnceOnlyWhereARuleSaysSo) {
     EXPECT_FALSE(stages(64 << 10, 32 << 10, 1));
 }
 
+// Whether anything is staged in a group of so many ranks, each with a core of its own, that has measured that one copy pays
+// from 8 KiB on.
+bool stages(Operation operation, const char* algorithm, int size, std::size_t once = 0) {
+    testing::Aligned segment(Group::segment_bytes(size));
+    Group group(std::span(segment.base, segment.size), 0, size, true, Waiter::Hooks{}, size, size);
+    group.copy_once_from(8 << 10);
+    const Algorithm& a = *find_algorithm(operation, algorithm);
+    Problem p = problem(a, size, 16 << 10, 0);
+    p.parameters.once = once;
+    return group.plan(a, p).parts.front().schedule.staged > 0;
+}
+
+TEST(Needs, WhatSeveralGetIsStaged) {
+    for (const auto& [operation, algorithm] : {std::pair(Operation::bcast, "one-to-all"), std::pair(Operation::allreduce, "all-read-all"),
+                                               std::pair(Operation::scan, "all-read-lower"), std::pair(Operation::allgather, "all-read-all")}) {
+        EXPECT_TRUE(stages(operation, algorithm, 3)) << to_string(operation);
+        EXPECT_FALSE(stages(operation, algorithm, 2)) << to_string(operation) << ": only one gets it";
+        EXPECT_FALSE(stages(operation, algorithm, 3, 4 << 10)) << to_string(operation) << ": a rule says so";
+    }
+    EXPECT_TRUE(stages(Operation::bcast, "one-to-all", 32));
+    EXPECT_FALSE(stages(Operation::bcast, "one-to-all", 33)) << "these have little room";
+    EXPECT_FALSE(stages(Operation::alltoall, "all-write-all", 3));
+    EXPECT_FALSE(stages(Operation::reduce_scatter_block, "all-read-all", 3));
+}
+
 // How a root of scatterv puts a block of so many bytes to another rank, of a group as above: in how many pieces, and whether
 // the last of them is copied once.
 std::pair<int, bool> puts(std::size_t bytes, std::size_t once, int cores, std::size_t measured = 64 << 10) {

@@ -1,7 +1,8 @@
-"""Buffers in a GPU's memory, with a driver that has no GPU (tools/driver.c): a rank that takes such a buffer for the
-host's memory ends."""
+"""Buffers in a GPU's memory, with CUDA's driver where there is a GPU, and with one that has no GPU (tools/driver.c).  A
+rank that takes such a buffer for the host's memory ends."""
 
 import subprocess
+import sys
 
 import pytest
 
@@ -9,11 +10,29 @@ from running import IMPI, MPICH, OPENMPI, ROOT, repeated, run
 
 parametrize = pytest.mark.parametrize
 
+# Prints where CUDA's driver lies, if it finds a GPU.  A process of its own: one that has started CUDA must not fork.
+FIND_DRIVER = """
+import ctypes
+for name in ("libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1"):
+    try:
+        driver = ctypes.CDLL(name)
+    except OSError:
+        continue
+    gpus = ctypes.c_int(0)
+    if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(gpus)) == 0 and gpus.value > 0:
+        print(next(line.split()[-1] for line in open("/proc/self/maps") if "/libcuda.so" in line))
+        break
+"""
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
+
+@pytest.fixture(scope="module", params=["stub", "gpu"])
+def driver(request, tmp_path_factory):
+    if request.param == "gpu":
+        found = subprocess.run([sys.executable, "-c", FIND_DRIVER], capture_output=True, text=True).stdout.strip()
+        return found or pytest.skip("no NVIDIA GPU here")
     library = tmp_path_factory.mktemp("driver") / "libcuda.so.1"
-    subprocess.run(["gcc", "-O1", "-Wall", "-shared", "-fPIC", "-o", library, ROOT / "tests/mpi/tools/driver.c"], check=True)
+    source = ROOT / "tests/mpi/tools/driver.c"
+    subprocess.run(["gcc", "-O1", "-Wall", "-shared", "-fPIC", "-pthread", "-o", library, source], check=True)
     return library
 
 

@@ -133,7 +133,7 @@ def test_the_link_between_two_nodes_is_written_from_its_limits(clean):
 
 def test_long_messages_go_in_the_pieces_of_the_planner():
     machine = package.Machine("rome2x64")
-    chain = lambda **parameters: package.simulate("tree", package.Problem("bcast", 16, bytes=1 << 20, degree=1, **parameters), machine)  # noqa: E731
+    chain = lambda **parameters: package.simulate("tree", package.Problem("bcast", 16, bytes=1 << 20, degree=1, once=1 << 15, **parameters), machine)  # noqa: E731
     assert chain()["pieces"] == pytest.approx(16)
     # A chain of whole messages takes as long as all its links.
     assert chain()["seconds"] < 0.25 * chain(piece=1 << 20)["seconds"]

@@ -1,28 +1,64 @@
-// Buffers in a GPU's memory: device_memory staged [late]; or buffers in the host's, by a program that has loaded a GPU's
-// driver: device_memory plain.  DRIVER names the driver's file (tools/driver.c).
+// Buffers in a GPU's memory: device_memory staged [late]; or buffers in the host's, by a program that has loaded a
+// GPU's driver: device_memory plain.  DRIVER names the driver's file: CUDA's own, or tools/driver.c without a GPU.
 #include "case.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 
-enum { N = 300, MOST = 16 };
-static int (*allocate)(uint64_t *, size_t), (*copy)(uint64_t, uint64_t, size_t), (*push)(void *), (*pop)(void **);
-static void *driver;
+enum { N = 300, MOST = 16, NON_BLOCKING = 1 };
+static int (*initialize)(unsigned), (*get_device)(int *, int), (*retain)(void **, int), (*push)(void *),
+    (*pop)(void **), (*get_current)(void **), (*allocate)(uint64_t *, size_t), (*create_stream)(void **, unsigned),
+    (*copy)(uint64_t, uint64_t, size_t, void *), (*wait_for)(void *);
+static void *context, *stream;
+static int loaded;
 
+// Perhaps before MPI_Init: who calls it looks at `loaded` later.
 static void load(void) {
-    driver = dlopen(getenv("DRIVER"), RTLD_NOW | RTLD_LOCAL);
-    if (!driver) return (void)fprintf(stderr, "%s\n", dlerror());
-    allocate = (int (*)(uint64_t *, size_t))dlsym(driver, "cuMemAlloc_v2");
-    copy = (int (*)(uint64_t, uint64_t, size_t))dlsym(driver, "cuMemcpy");
-    push = (int (*)(void *))dlsym(driver, "cuCtxPushCurrent_v2");
-    pop = (int (*)(void **))dlsym(driver, "cuCtxPopCurrent_v2");
+    const char *name = getenv("DRIVER");
+    void *driver = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!driver) return (void)fprintf(stderr, "%s\n", name ? dlerror() : "DRIVER is not set");
+    const struct {
+        void *function;
+        const char *name;
+    } functions[] = {{&initialize, "cuInit"}, {&get_device, "cuDeviceGet"}, {&retain, "cuDevicePrimaryCtxRetain"},
+                     {&push, "cuCtxPushCurrent_v2"}, {&pop, "cuCtxPopCurrent_v2"}, {&get_current, "cuCtxGetCurrent"},
+                     {&allocate, "cuMemAlloc_v2"}, {&create_stream, "cuStreamCreate"}, {&copy, "cuMemcpyAsync"},
+                     {&wait_for, "cuStreamSynchronize"}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i)
+        if (!(*(void **)functions[i].function = dlsym(driver, functions[i].name)))
+            return (void)fprintf(stderr, "%s\n", dlerror());
+    int device;
+    void *popped;
+    const char *failed = "cuInit";
+    int error = initialize(0);
+    if (!error) failed = "cuDeviceGet", error = get_device(&device, 0);
+    if (!error) failed = "cuDevicePrimaryCtxRetain", error = retain(&context, device);
+    if (!error) failed = "cuCtxPushCurrent", error = push(context);
+    if (!error) failed = "cuStreamCreate", error = create_stream(&stream, NON_BLOCKING);
+    if (!error) failed = "cuCtxPopCurrent", error = pop(&popped);
+    if (error) return (void)fprintf(stderr, "%s: error %d\n", failed, error);
+    loaded = 1;
 }
-static void copied(void *to, const void *from, size_t bytes) {
-    static char context;
+
+// The program's own use of the device: it has a context only meanwhile.
+static void enter(void) { REQUIRE(push(context) == 0); }
+static void leave(void) {
     void *before;
-    push(&context);
-    REQUIRE(copy((uint64_t)to, (uint64_t)from, bytes) == 0);
-    pop(&before);
+    REQUIRE(pop(&before) == 0 && before == context);
+}
+static int *allocated(size_t bytes) {
+    uint64_t place;
+    enter();
+    REQUIRE(allocate(&place, bytes) == 0);
+    leave();
+    return (int *)place;
+}
+// In a stream that does not wait for the default one's copies, as a program may read what MPI has given it.
+static void copied(void *to, const void *from, size_t bytes) {
+    enter();
+    REQUIRE(copy((uint64_t)to, (uint64_t)from, bytes, stream) == 0);
+    REQUIRE(wait_for(stream) == 0);
+    leave();
 }
 
 // Each rank has input and output of its own on the device, and on some ranks one of them is the host's.
@@ -120,14 +156,18 @@ int main(int argc, char **argv) {
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, before, MPI_UNWEIGHTED, 1, next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
     for (int i = 0; late && i < 40; ++i) checked_allreduce(MPI_COMM_WORLD, i, 3), checked_allreduce(ring, i, 300);
     if (late) load();
-    REQUIRE(driver);
+    REQUIRE(loaded);
     in = host_in, out = host_out;
     for (int round = 0; staged && round < 3; ++round) {
-        uint64_t a, b;
-        REQUIRE(allocate(&a, sizeof host_in) == 0 && allocate(&b, sizeof host_out) == 0);
-        in = round == 1 && rank == 0 ? host_in : (int *)a;
-        out = round == 2 && rank == size - 1 ? host_out : (int *)b;
+        int *const a = allocated(sizeof host_in), *const b = allocated(sizeof host_out);
+        in = round == 1 && rank == 0 ? host_in : a;
+        out = round == 2 && rank == size - 1 ? host_out : b;
+        // The thread has a context while it calls MPI in one round, and none in the others; MPI leaves it as it was.
+        void *current;
+        if (round == 1) enter();
         all(MPI_COMM_WORLD, ring);
+        REQUIRE(get_current(&current) == 0 && current == (round == 1 ? context : NULL));
+        if (round == 1) leave();
     }
     in = host_in, out = host_out;
     all(MPI_COMM_WORLD, ring);
