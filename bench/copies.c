@@ -2,8 +2,9 @@
 //   fanlight-bench-copies PROCESSES
 // By two copies through shared memory (the first is called staging), or by one that the kernel makes
 // (process_vm_readv); each process from another one, all from the same one, or a part from each.  Before each copy all
-// processes write their vector anew.  Medians of the slowest process's time, in microseconds.
+// processes rewrite their vectors.  Medians of the slowest process's time, in microseconds.
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,18 @@ static double slowest(int which, size_t bytes, int round) {
     return most;
 }
 
+// To the core of its rank, among those that are allowed.
+static void bind_to_one(void) {
+    cpu_set_t allowed, one;
+    CPU_ZERO(&one);
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    for (int core = 0, before = 0; core < CPU_SETSIZE; ++core)
+        if (CPU_ISSET(core, &allowed) && before++ == rank) CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) return;
+    perror("fanlight-bench-copies: sched_setaffinity");
+    exit(1);
+}
+
 static void *mapped(size_t bytes) {
     void *const memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) return memory;
@@ -118,21 +131,24 @@ static void *mapped(size_t bytes) {
 }
 
 int main(int argc, char **argv) {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return perror("fanlight-bench-copies: sched_getaffinity"), 1;
+    const int cores = CPU_COUNT(&allowed);
     processes = argc == 2 ? atoi(argv[1]) : 0;
     if (processes < 2 || processes > MOST || processes > cores) {
-        fprintf(stderr, "usage: fanlight-bench-copies PROCESSES: 2 to %ld, a core for each\n", cores < MOST ? cores : MOST);
+        fprintf(stderr, "usage: fanlight-bench-copies PROCESSES: 2 to %d, a core for each\n", cores < MOST ? cores : MOST);
         return 2;
     }
     shared = mapped(sizeof *shared);
     staging = mapped((size_t)processes * AREAS * MOST_BYTES);
-    while (rank < processes - 1 && fork() != 0) ++rank;
-    prctl(PR_SET_PDEATHSIG, 9);
+    for (; rank < processes - 1; ++rank) {
+        const pid_t child = fork();
+        if (child < 0) return perror("fanlight-bench-copies: fork"), 1;  // and those that wait end with this process
+        if (child == 0) break;
+    }
+    if (rank < processes - 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(rank, &one);
-    sched_setaffinity(0, sizeof one, &one);
+    bind_to_one();
     vector = aligned_alloc(4096, MOST_BYTES), result = aligned_alloc(4096, MOST_BYTES);
     if (!vector || !result) return 1;
     memset(vector, rank, MOST_BYTES), memset(result, 1, MOST_BYTES);

@@ -3,8 +3,9 @@
 // its time is the longest of all ranks. The figures are medians over the blocks.
 //
 //   staged   MPI_Xxx on the device's buffers: Fanlight with FANLIGHT_GPU=stage
-//   by_hand  what a program does else: cuMemcpy to buffers of the host, PMPI_Xxx on these, cuMemcpy back
-//   copies   the two copies of by_hand alone: the limit
+//   by_hand  what a program would do otherwise: cuMemcpy to buffers of the host, PMPI_Xxx on these, cuMemcpy back;
+//            unlike `staged` it does not wait for the stream
+//   copies   the two copies of by_hand alone
 //   host     MPI_Xxx on buffers of the host: Fanlight without copies
 //
 // Before it is timed, the result of `staged` is compared with that of `by_hand`, all bytes.
@@ -181,6 +182,8 @@ static size_t size_of(const Bench *b, const Operation *operation)
 static void fetch(Bench *b, const Operation *operation)
 {
     size_t size = size_of(b, operation);
+    if (operation->rooted && operation->send == EVERY && b->shared.rank != b->host.root)
+        return;
     if (!is_bcast(operation))
         copy(b->host.send, b->device.send, send_bytes(operation, size, b->shared.ranks));
     else if (b->shared.rank == b->host.root)

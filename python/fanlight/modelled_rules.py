@@ -34,6 +34,7 @@ MOST_PLANNING = 1e-3    # seconds to plan one call
 MARGIN = 1.25           # so much faster a rule must be than what it replaces: the model's own error
 LOSS = 1.1              # and so much slower at most on any of the machines
 # The kernel serves one caller at a time where many copy to or from one rank's memory, which the model does not know.
+MOST_THAT_STAGE = 32  # so many read nothing from one rank by the kernel (execute/planner.cpp)
 AT_ONE_RANK = ("one-to-all", "read-and-write", "all-read-root", "all-write-root")
 PRESENT = ""
 HEAD = """\
@@ -100,7 +101,7 @@ def times(operation: str, size: int, name: str, ranks: int) -> dict[bool, dict[s
     found: dict[bool, dict[str, list[float]]] = {True: {}, False: {}}
     for single_copy, into in found.items():
         for a, parameters in ways(operation):
-            many_callers = a.name in AT_ONE_RANK and single_copy and together >= DIRECT
+            many_callers = a.name in AT_ONE_RANK and single_copy and together >= DIRECT and not (operation == "bcast" and ranks <= MOST_THAT_STAGE)
             nodes = [(ranks, topology), (ranks, ""), *(LARGEST if ranks >= BANDS[-1][0] else ())]
             planned = {"element": 8, **parameters}  # of long elements, between which messages are cut
             if not many_callers and all(can_be_planned(a, problem(operation, size, *node, planned), single_copy) for node in nodes):

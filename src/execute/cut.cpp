@@ -227,7 +227,7 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
         throw std::invalid_argument(name + " needs more than a window's " + std::to_string(limits.window.bytes) + " bytes and " +
                                     std::to_string(limits.window.flags) + " flags");
     throw std::invalid_argument(name + " would have to stage a whole buffer of all ranks' blocks, " + std::to_string(total_bytes(problem)) +
-                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where single copy is allowed)");
+                                " bytes; there is room for " + std::to_string(room) + " (it serves longer ones where they are copied once: FANLIGHT_SINGLE_COPY_FROM, or once= in a rule)");
 }
 
 }  // namespace fanlight

@@ -27,8 +27,8 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
 
 static_assert(most_offers == SharedSlots::offers_per_operation);
 
-// More ranks have little staging, and what the rules choose for them has few readers of one rank.
-constexpr int most_with_room = 32;
+// More ranks have little staging.
+constexpr int most_that_stage = 32;
 
 void Planner::copy_once_from(std::size_t bytes) { copied_once_from_ = bytes; }
 
@@ -41,7 +41,7 @@ BindOptions Planner::options_for(Operation operation, const Reach& reach, std::s
         // One copy makes the owner wait until all its readers have run, and the kernel reads no faster than this rank loads.
         if (reach.nodes ? reach.oversubscribed : oversubscribed_) options.single_copy_from = CopySpeed::never;
         // And ranks that read the same pages of a process wait for each other in the kernel.
-        else if (near > 2 && near <= most_with_room && gives_the_same_to_several(operation)) options.single_copy_from = CopySpeed::never;
+        else if (near > 2 && near <= most_that_stage && gives_the_same_to_several(operation)) options.single_copy_from = CopySpeed::never;
         else if (measured) options.single_copy_from = measured;
         if (once) options.single_copy_from = std::min(options.single_copy_from, once);
     }

@@ -35,7 +35,7 @@ bool reduces(Operation);
 bool has_root(Operation);
 // gatherv, scatterv, alltoallv, neighborhoods: no rank knows those of others beforehand.
 bool lengths_are_unknown(Operation);
-// What one rank gives, or a sum of it, several get: vectors and allgather(v).
+// Several ranks read what one gives, or parts of it: operations on vectors, and allgather(v).
 bool gives_the_same_to_several(Operation);
 std::size_t operation_count();
 

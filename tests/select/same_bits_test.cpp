@@ -19,12 +19,16 @@ namespace {
 constexpr Operation reductions[] = {Operation::reduce, Operation::allreduce,      Operation::scan,
                                     Operation::exscan, Operation::reduce_scatter, Operation::reduce_scatter_block};
 
-// One length of each range in which the same rules hold.
+// Long enough for vectors that algorithms divide into blocks.
+constexpr std::size_t several_blocks = 32 * 1024;
+
+// One length of each range in which the same rules hold, or two, of which one is long.
 std::vector<std::size_t> lengths(const Selector& selector, Situation s) {
     std::vector<std::size_t> all;
     for (s.bytes = 8;;) {
         all.push_back(s.bytes);
         const std::size_t to = selector.alike(s).second;
+        if (s.bytes < several_blocks && several_blocks <= to) all.push_back(several_blocks);
         if (to > std::size_t{1} << 40) return all;
         s.bytes = to + 1;
     }
@@ -32,9 +36,10 @@ std::vector<std::size_t> lengths(const Selector& selector, Situation s) {
 
 std::string bracketing(const Choice& choice, const Situation& s, int root) {
     if (!choice.algorithm) return "native";
-    // The length is always the same one, below.
-    static std::map<std::tuple<const Algorithm*, int, int, bool>, std::string> known;
-    std::string& text = known[{choice.algorithm, s.ranks, root, s.commutative}];
+    // Enough elements for each rank to have several; more only take longer.  But a long vector may be made of blocks.
+    const bool is_long = family_of(s.operation) == Family::vector && s.bytes >= several_blocks && s.ranks <= 17;
+    static std::map<std::tuple<const Algorithm*, int, int, bool, bool>, std::string> known;
+    std::string& text = known[{choice.algorithm, s.ranks, root, s.commutative, is_long}];
     if (!text.empty()) return text;
     Problem p;
     p.operation = s.operation;
@@ -45,8 +50,7 @@ std::string bracketing(const Choice& choice, const Situation& s, int root) {
     Parameters parameters = choice.parameters;
     parameters.once = 0;  // how data is copied
     EXPECT_EQ(parameters, Parameters{}) << "a bracketing of its own";
-    // Enough elements for each rank to have several; more only take longer.
-    p.bytes = 16 * static_cast<std::size_t>(s.ranks);
+    p.bytes = is_long ? several_blocks : 16 * static_cast<std::size_t>(s.ranks);
     if (s.operation == Operation::reduce_scatter) {
         for (int r = 0; r < s.ranks; ++r) p.blocks.push_back({0, 8 * static_cast<std::size_t>(1 + r % 3)});
         lay_side_by_side(p);
