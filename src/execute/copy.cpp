@@ -119,14 +119,37 @@ std::uint64_t cycles() {
     return __rdtscp(&core);  // after all before it
 }
 
-// Whether the stores took long; what the loads take is not counted.  A few stores are only queued until the peer's cache has
-// given their lines: `until_there` waits for that.
-bool copied_slowly(std::byte* to, const std::byte* from, std::size_t bytes, bool until_there) {
+// The cycles that a line took to be stored; what the loads take is not counted.
+template <class Store>
+std::uint64_t cycles_of_a_line(const std::byte* from, std::size_t bytes, Store&& store) {
     for (std::size_t i = 0; i < bytes; i += 64) static_cast<void>(*reinterpret_cast<const volatile std::byte*>(from + i));
     const std::uint64_t start = cycles();
-    std::memcpy(to, from, bytes);
-    if (until_there) _mm_mfence();
-    return cycles() - start > bytes / 64 * slow_line;
+    store();
+    return (cycles() - start) * 64 / bytes;
+}
+
+// Whether the stores took long, and longer than past the cache.  A few stores are only queued until the peer's cache has given
+// their lines: `until_there` waits for that.
+bool copied_slowly(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes, bool until_there) {
+    const std::uint64_t line = cycles_of_a_line(from, bytes, [&] {
+        std::memcpy(to, from, bytes);
+        if (until_there) _mm_mfence();
+    });
+    if (line <= slow_line || line > cache.past_line) return line > slow_line;
+    cache.past_line = static_cast<std::uint16_t>(cache.past_line - cache.past_line / 8);  // so that it is measured again
+    return false;
+}
+
+// As store_past_the_cache; times its beginning each fourth time.  One that was interrupted counts as at most twice the last one.
+void store_past_the_cache(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) {
+    std::size_t timed = 0;
+    if (cache.past_it % 4 == 0 && bytes >= short_bytes) {
+        timed = std::min(beginning, bytes);
+        const std::uint64_t line = cycles_of_a_line(from, timed, [&] { copy_past_the_cache(to, from, timed); });
+        cache.past_line = static_cast<std::uint16_t>(std::min({line, 2 * std::max<std::uint64_t>(cache.past_line, slow_line), std::uint64_t{UINT16_MAX}}));
+        if (also_to) std::memcpy(also_to, from, timed);
+    }
+    store_past_the_cache(to + timed, from + timed, bytes - timed, also_to ? also_to + timed : nullptr);
 }
 
 bool is_slow(PeersCache& cache) { return cache.past_it > 0 && cache.past_it-- > 0; }
@@ -144,7 +167,7 @@ void was_fast(PeersCache& cache) { cache.times_slow = cache.usual = cache.usual_
 void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to) {
     const auto also = [&](std::size_t done) { return also_to ? also_to + done : nullptr; };
     const auto go_past_the_cache = [&](std::size_t done) {
-        store_past_the_cache(to + done, from + done, bytes - done, also(done));
+        store_past_the_cache(cache, to + done, from + done, bytes - done, also(done));
         _mm_sfence();
     };
     if (bytes < (cache.of_a_shared_core ? beginning : short_bytes)) return copy_there(to, from, bytes, also_to);
@@ -152,14 +175,14 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
     if (std::uint8_t& usual = bytes < long_bytes ? cache.usual : cache.usual_long; usual > 0) return static_cast<void>(--usual), copy_there(to, from, bytes, also_to);
     if (bytes < long_bytes) {
         if (cache.of_a_shared_core) return copy_there(to, from, bytes, also_to);
-        if (copied_slowly(to, from, bytes, true)) was_slow(cache);
+        if (copied_slowly(cache, to, from, bytes, true)) was_slow(cache);
         else was_fast(cache), cache.usual = usual_after_short;
         if (also_to) std::memcpy(also_to, from, bytes);
         return;
     }
     for (std::size_t done = 0; done < bytes;) {
         const std::size_t timed = std::min(beginning, bytes - done);
-        const bool slow = copied_slowly(to + done, from + done, timed, false);
+        const bool slow = copied_slowly(cache, to + done, from + done, timed, false);
         if (also_to) std::memcpy(also(done), from + done, timed);
         done += timed;
         if (slow) {
@@ -199,15 +222,18 @@ void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byt
         }
     };
     const auto go_past_the_cache = [&] {
-        for (std::size_t n; done < bytes; done += n) {
+        bool is_first = true;
+        for (std::size_t n; done < bytes; done += n, is_first = false) {
             n = std::min(also_to ? bytes : piece, bytes - done);
-            store_past_the_cache(to + done, made_apart(n), n);
+            const std::byte* const from = made_apart(n);
+            if (is_first) store_past_the_cache(cache, to + done, from, n, nullptr);
+            else store_past_the_cache(to + done, from, n);
         }
         _mm_sfence();
     };
     if (piece > 0 && bytes >= beginning && is_slow(cache)) return go_past_the_cache();
     while (piece > 0 && bytes - done >= long_bytes) {
-        const bool slow = copied_slowly(to + done, made_apart(piece), piece, false);
+        const bool slow = copied_slowly(cache, to + done, made_apart(piece), piece, false);
         done += piece;
         if (slow) {
             was_slow(cache);

@@ -33,12 +33,14 @@ inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t byt
 struct PeersCache {
     std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 7; so many copies go past it unmeasured
     std::uint8_t usual = 0, usual_long = 0;    // so many short and long copies are not measured, since one was fast (copy.cpp)
+    std::uint16_t past_line = 0;               // cycles of the time-stamp counter that a line past it took
     bool of_a_shared_core = false;             // who waits for the core as well: short copies are not measured at all
 };
 
 // As memcpy, to memory that a peer has read last and reads next.  Its cache has the lines: taking one from it for each store
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
-// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes.
+// one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes, and where
+// non-temporal stores were measured to take longer still (three times as long on an Intel Xeon), all is stored as usual.
 // `also_to`: another place of this rank's own, in the same pass; null: none.
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to = nullptr);
 

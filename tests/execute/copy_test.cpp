@@ -135,7 +135,8 @@ TEST(Copy, CombinesForAPeerAndForItself) {
 }
 
 #ifdef __SSE2__
-// Each time for twice as many copies, up to 128; measured at once where it is fast.
+// Each time for twice as many copies, up to 128; measured at once where it is fast.  What goes past the caches is fast here,
+// since those pages were used before.
 TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
     std::vector<std::byte> from(16384);
     constexpr std::size_t many = 512 * 16384;
@@ -146,6 +147,8 @@ TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
     std::vector<int> unmeasured;
     for (std::size_t at = 0; at + from.size() <= many; at += from.size()) {
         const int before = cache.past_it;
+        for (std::size_t page = before == 0 ? 4096 : 0; page < from.size(); page += 4096) fresh[at + page] = untouched;
+        cache.past_line = 0;  // whatever comes between
         copy_for_peer(cache, fresh + at, from.data(), from.size());
         if (before == 0) unmeasured.push_back(cache.past_it);
         else EXPECT_EQ(cache.past_it, before - 1);
@@ -159,6 +162,34 @@ TEST(Copy, IsNotMeasuredForAWhileWhereItWasSlow) {
     }
     EXPECT_EQ(cache.times_slow, 0) << "of used pages";
     munmap(mapped, many);
+}
+
+// Every page is fresh, so every copy is slow; whether what went past the caches was slower still is said here.
+TEST(Copy, IsUsualWherePastTheCachesTakesLonger) {
+    std::vector<std::byte> from(16384);
+    constexpr std::size_t many = 512;
+    void* const mapped = mmap(nullptr, many * from.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* to = static_cast<std::byte*>(mapped);
+    const Combiner left_one{[](const void* left, const void*, void* into, std::size_t bytes, const void*) { std::memcpy(into, left, bytes); }, nullptr};
+    const auto one_more = [&](PeersCache& cache, bool combined) {
+        if (combined) combine_for_peer(cache, left_one, from.data(), from.data(), to, from.size(), 8);
+        else copy_for_peer(cache, to, from.data(), from.size());
+        to += from.size();
+    };
+    for (const bool combined : {false, true}) {
+        PeersCache cache{.past_line = 4000};
+        one_more(cache, combined);
+        EXPECT_EQ(cache.past_it, 0);
+        EXPECT_EQ(cache.past_line, 3500) << "or it would never be measured again";
+        for (std::size_t i = 0; i < many / 2 - 4 && cache.past_it == 0; ++i) one_more(cache, combined);
+        EXPECT_EQ(cache.past_it, 1) << "a line past the caches in " << cache.past_line << " cycles";
+        cache.past_line = 0;
+        one_more(cache, combined);
+        EXPECT_GT(cache.past_line, 0) << "measured";
+        EXPECT_LE(cache.past_line, 40) << "as if it had been interrupted";
+    }
+    munmap(mapped, many * 16384);
 }
 
 // Fast ones each 16th time.

@@ -377,7 +377,7 @@ def test_the_report_is_wanted_on_one_rank(mpi, rank, tmp_path, fanlight_only):
     assert [c["count"] for c in report.json["communicators"] if c["served"]] == [1], str(report.json)
 
 
-@parametrize("mpi", [MPICH, repeated(IMPI), repeated(MPICH_ABI)], ids=str)
+@parametrize("mpi", [MPICH, repeated(MPICH_ABI)], ids=str)  # Intel MPI asks for the same
 @parametrize("single_copy", ["off", "on"])
 def test_others_may_read_this_process_while_they_need_to(mpi, single_copy, tmp_path, fanlight_only):
     """As under Yama; the MPI library's own single copy is off, which would ask for the same."""

@@ -25,7 +25,7 @@ def start(mpi, ranks, program, *arguments, preload=False, **options):
                                                *itertools.starmap(repeated, [(MPICH, 1, False), (OPENMPI, 1, True), (IMPI, 3, True)])], ids=str)
 def test_collectives(mpi, ranks, preload, fanlight_only):
     result = start(mpi, ranks, PROGRAMS / "collectives.py", preload=preload).must_be_ok()
-    if preload:
+    if preload and ranks > 1:
         assert result.report.calls("allreduce") and result.report.calls("iscan") and result.report.calls("bcast")
 
 

@@ -54,7 +54,7 @@ def served(file, hosts):
     assert {r["transport"] for r in rows if r["by"] == "fanlight"} == {"message" if hosts > 1 else "shared"}
 
 
-@pytest.mark.parametrize("mpi,nodes", [(MPICH, 2), (OPENMPI, 2), (IMPI, 2), repeated(MPICH, 1)], ids=str)
+@pytest.mark.parametrize("mpi,nodes", [(MPICH, 2), (OPENMPI, 2), repeated(IMPI, 2), repeated(MPICH, 1)], ids=str)
 def test_a_batch_job(mpi, nodes, tmp_path, fanlight_only):
     """The script says `fanlight run` and no more: it takes srun, the interface that the MPI speaks, and all tasks of the job."""
     report = tmp_path / "report.json"

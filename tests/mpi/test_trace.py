@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from running import MPICH, OPENMPI, can_unshare, run
+from running import MPICH, OPENMPI, can_unshare, libraries, run
 
 
 def traced(tmp_path, mpi, ranks, command, fanlight=None, **options):
@@ -25,6 +25,7 @@ def python(mpi):
     return mpi.root / "bin/python"
 
 
+@libraries
 def test_each_call_is_there(mpi, tmp_path, fanlight_only):
     """As often as the report counts it, by whom it says; one after the other on each thread."""
     ranks = 3

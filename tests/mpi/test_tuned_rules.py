@@ -55,7 +55,7 @@ def rules_of(folder):
     return file, [line.partition("#")[0].split() for line in file.read_text().splitlines() if line and line[0] != "#"]
 
 
-@pytest.mark.parametrize("mpi", [MPICH, OPENMPI, repeated(running.IMPI)], ids=str)
+@pytest.mark.parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(running.IMPI)], ids=str)
 def test_a_short_run(mpi, measure, tmp_path, fanlight_only):
     """Every operation: all three launches, the MPI library's own in each cell, and a rule for each; then programs use it."""
     folder = measure(mpi, "-n", 2, "--sizes", "64", *SHORT)

@@ -96,7 +96,8 @@ for rows in ([r + 1 for r in range(ranks)], [0] * ranks, [3 * (r == ranks - 1) f
         same(data, np.concatenate(pieces), "allgatherv_any")
 
 fanlight.set_algorithm(comm, "allreduce:ring")
-assert "ring by fanlight_set_algorithm" in fanlight.explain(comm, "allreduce", 4096), fanlight.explain(comm, "allreduce", 4096)
+explained = fanlight.explain(comm, "allreduce", 4096)
+assert ("ring by fanlight_set_algorithm" if ranks > 1 else "a communicator of one rank") in explained, explained
 same(fanlight.allreduce(comm, given(me, 600, "f8")), sum(given(r, 600, "f8") for r in range(ranks)), "ring")
 fanlight.set_algorithm(comm, "")
 assert "ring by" not in fanlight.explain(comm, "allreduce", 8)
