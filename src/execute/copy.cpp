@@ -180,11 +180,11 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
         if (also_to) std::memcpy(also_to, from, bytes);
         return;
     }
-    for (std::size_t done = 0; done < bytes;) {
-        const std::size_t timed = std::min(beginning, bytes - done);
-        const bool slow = copied_slowly(cache, to + done, from + done, timed, false);
-        if (also_to) std::memcpy(also(done), from + done, timed);
-        done += timed;
+    std::size_t done = 0;
+    while (bytes - done >= beginning) {  // of a few lines the time would be that of looking at the clock
+        const bool slow = copied_slowly(cache, to + done, from + done, beginning, false);
+        if (also_to) std::memcpy(also(done), from + done, beginning);
+        done += beginning;
         if (slow) {
             was_slow(cache);
             return go_past_the_cache(done);
@@ -193,6 +193,7 @@ void copy_for_peer(PeersCache& cache, std::byte* to, const std::byte* from, std:
         copy_there(to + done, from + done, untimed, also(done));
         done += untimed;
     }
+    copy_there(to + done, from + done, bytes - done, also(done));
     was_fast(cache), cache.usual_long = usual_after_long;
 }
 

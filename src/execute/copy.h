@@ -33,7 +33,7 @@ inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t byt
 struct PeersCache {
     std::uint8_t times_slow = 0, past_it = 0;  // in a row, at most 7; so many copies go past it unmeasured
     std::uint8_t usual = 0, usual_long = 0;    // so many short and long copies are not measured, since one was fast (copy.cpp)
-    std::uint16_t past_line = 0;               // cycles of the time-stamp counter that a line past it took
+    std::uint16_t past_line = 0;               // cycles of the time-stamp counter that a line past it took; 0: not known
     bool of_a_shared_core = false;             // who waits for the core as well: short copies are not measured at all
 };
 
