@@ -309,8 +309,7 @@ def count(
 
     operation = check_operation(operation)
     chosen = [named(operation, algorithm)[0]] if algorithm else core().algorithms(operation)
-    counts.show(chosen, lambda a: one_problem(operation, algorithm or a.name, ranks, root, size, topology)[1],
-                console)
+    counts.show(chosen, lambda a: one_problem(operation, algorithm or a.name, ranks, root, size, topology)[1], console)
 
 
 @app.command()

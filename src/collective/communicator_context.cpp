@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
-#include <system_error>
-#include <tuple>
 
 #include "algorithms/lengths.h"
 #include "algorithms/level_names.h"
@@ -51,55 +47,7 @@ std::shared_ptr<const Selector> selector(const std::string& chosen, const TunedR
     return made;
 }
 
-namespace budget {
-
 namespace {
-std::atomic<std::size_t> taken{0};
-}
-
-bool take(std::size_t bytes) {
-    if (taken.fetch_add(bytes) + bytes <= config().shared_memory) return true;
-    taken.fetch_sub(bytes);
-    return false;
-}
-
-void give_back(std::size_t bytes) { taken.fetch_sub(bytes); }
-
-}  // namespace budget
-
-SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing)
-    : segment_(std::move(segment)),
-      world_ranks_(std::move(world_ranks)),
-      sharing_(sharing),
-      group(segment_.bytes(), rank, static_cast<int>(world_ranks_.size()), sharing.single_copy, waiting_hooks(world_ranks_),
-            sharing.ranks, sharing.cores) {
-    group.copy_once_from(sharing.single_copy_from);
-}
-
-SharedGroup::SharedGroup(const SharedGroup& blocking)
-    : world_ranks_(blocking.world_ranks_),
-      sharing_(blocking.sharing_),
-      group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
-            SharedSlots::Capacity::one) {
-    group.copy_once_from(sharing_.single_copy_from);
-}
-
-void SharedGroup::place(Segment segment, SharedSlots::Extent extent) {
-    budget::give_back(segment_.bytes().size());
-    segment_ = std::move(segment);
-    group.place(segment_.bytes(), extent);
-}
-
-SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
-
-namespace {
-
-Segment unshared(std::size_t bytes) {
-    std::error_code error;
-    Segment made = Segment::unshared(bytes, error);
-    if (!made) throw std::system_error(error, "a group's memory");
-    return made;
-}
 
 Domains each_by_itself(int ranks) {
     std::vector<int> domains(static_cast<std::size_t>(ranks));
@@ -108,12 +56,6 @@ Domains each_by_itself(int ranks) {
 }
 
 }  // namespace
-
-LoneGroup::LoneGroup(Transport transport, std::shared_ptr<RemoteTransport> remote, const Sharing& sharing)
-    : memory(unshared(Group::segment_bytes(1, SharedSlots::Capacity::many))),
-      group(memory.bytes(), 0, 1, false, waiting_hooks(), sharing.ranks, sharing.cores, SharedSlots::Capacity::many) {
-    group.reach_by(transport, std::move(remote));
-}
 
 CommunicatorContext::CommunicatorContext(MPI_Comm comm, Topology topology, std::unique_ptr<SharedGroup> shared, int rank_, const Sharing& sharing,
                  bool oversubscribed, bool single_copy, std::size_t single_copy_from)

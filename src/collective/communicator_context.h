@@ -11,10 +11,9 @@
 #include "collective/decision.h"
 #include "collective/mpi_header.h"
 #include "collective/neighborhood.h"
+#include "collective/shared_group.h"
 #include "collective/workspace.h"
-#include "execute/group.h"
 #include "execute/operators.h"
-#include "memory/segment.h"
 #include "schedule/problem.h"
 #include "select/record_length.h"
 #include "select/select.h"
@@ -25,40 +24,6 @@ namespace fanlight {
 namespace guard {
 class Guard;
 }
-
-// How the ranks of a node share it.
-struct Sharing {
-    bool single_copy = false;
-    std::size_t single_copy_from = 0;  // as measured; 0: it was not
-    int ranks = 1;                     // that share the cores
-    int cores = 0;
-};
-
-// A group and the segment that it lives in.
-class SharedGroup {
-public:
-    // All but the segment's address and the rank: agreed on by all ranks.
-    SharedGroup(Segment, int rank, std::vector<int> world_ranks, const Sharing&);
-    // Of the same ranks for a single plan at a time, for which there is no memory yet.
-    explicit SharedGroup(const SharedGroup& blocking);
-    ~SharedGroup();
-    void place(Segment, SharedSlots::Extent);
-
-private:
-    Segment segment_;  // before the group
-    const std::vector<int> world_ranks_;
-    const Sharing sharing_;
-
-public:
-    Group group;
-};
-
-// A group of this rank alone, which messages or windows connect with all others.
-struct LoneGroup {
-    LoneGroup(Transport, std::shared_ptr<RemoteTransport>, const Sharing&);
-    Segment memory;
-    Group group;
-};
 
 class PrivateCommunicator;
 
@@ -165,11 +130,5 @@ private:
 // One for each text of fanlight_set_algorithm that a communicator still uses; the empty one is the rules'
 // own, which lives for ever.  `tuned`: what the ranks agreed on.  Throws std::invalid_argument.
 std::shared_ptr<const Selector> selector(const std::string& chosen = {}, const TunedRules& tuned = {});
-
-// Shared memory that this process may still reserve (FANLIGHT_SHARED_MEMORY).
-namespace budget {
-bool take(std::size_t bytes);
-void give_back(std::size_t bytes);
-}  // namespace budget
 
 }  // namespace fanlight
