@@ -7,7 +7,9 @@
 //
 // Mode `loop` calls back to back, as IMB does: the root of a broadcast runs ahead then, and its
 // figure is the rate at which calls follow each other. Mode `sync` puts a barrier of the same side
-// after each call. Operations that synchronise by themselves are always measured in a loop.
+// after each call. Operations that synchronise by themselves are always measured in a loop. In mode
+// `fill` whoever sends fills the buffer before each call, as programs do, and the figure is that of
+// both: what others have read, the stores must take back from their caches.
 //
 // Without a preload MPI_Xxx and PMPI_Xxx are the same function: all ratios must then be 1.
 #include "exchange.h"
@@ -26,6 +28,9 @@
 
 enum { MAX_SIZES = 64, MAX_OPERATIONS = 32, MAX_BLOCKS = 1000, WARM_CALLS = 50 };
 
+typedef enum Mode { LOOP, SYNC, FILL, MODES } Mode;
+static const char *const mode_names[MODES] = {"loop", "sync", "fill"};
+
 typedef struct Options {
     const Operation *operations[MAX_OPERATIONS];
     int operation_count;
@@ -36,7 +41,7 @@ typedef struct Options {
     int blocks;
     size_t memory; // bytes of buffers of a rank
     int root;
-    bool loop, sync;
+    bool modes[MODES];
     bool native_only, bind;
     bool alloc_mem; // buffers of MPI_Alloc_mem's
     int warm; // calls of Fanlight's before each figure
@@ -48,7 +53,7 @@ static const char usage[] =
     "usage: fanlight-bench-<mpi> [options], started by that MPI's launcher\n"
     "  -o, --operations=A,B,...  which (default: the commonest; 'all')\n"
     "  -s, --sizes=8,64,1K,1M    bytes of the vector, or of each rank's block: multiples of 8\n"
-    "  -m, --mode=MODE           loop, sync or both (default loop)\n"
+    "  -m, --mode=MODE           loop, sync, both or fill (default loop)\n"
     "  -t, --seconds=S           time for everything (default: 0.25 s for each figure)\n"
     "  -b, --blocks=N            blocks per side (default 30)\n"
     "  -r, --root=RANK           root of rooted operations (default 0)\n"
@@ -96,8 +101,8 @@ static bool parse_options(int argc, char **argv, Options *o)
         {"buffers", 1, 0, 'a'},    {"warm", 1, 0, 'w'},        {"guard", 0, 0, 'g'},
         {0, 0, 0, 0}};
     char default_operations[] = "default", default_sizes[] = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M";
-    *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20, .loop = true,
-                   .results = true};
+    *o = (Options){.block = 2e-3, .blocks = 30, .memory = (size_t)64 << 20,
+                   .modes = {[LOOP] = true}, .results = true};
     parse_operations(default_operations, o);
     o->size_count = parse_sizes(default_sizes, o->sizes, MAX_SIZES);
     for (int c; (c = getopt_long(argc, argv, "o:s:m:t:b:r:M:a:w:gBnlLpxf:h", names, NULL)) != -1;) {
@@ -106,9 +111,11 @@ static bool parse_options(int argc, char **argv, Options *o)
         case 'o': good = parse_operations(optarg, o); break;
         case 's': good = (o->size_count = parse_sizes(optarg, o->sizes, MAX_SIZES)) > 0; break;
         case 'm':
-            o->loop = strcmp(optarg, "loop") == 0 || strcmp(optarg, "both") == 0;
-            o->sync = strcmp(optarg, "sync") == 0 || strcmp(optarg, "both") == 0;
-            good = o->loop || o->sync;
+            good = false;
+            for (int m = 0; m < MODES; ++m) {
+                o->modes[m] = strcmp(optarg, mode_names[m]) == 0 || (m != FILL && strcmp(optarg, "both") == 0);
+                good |= o->modes[m];
+            }
             break;
         case 't': o->seconds = atof(optarg); good = o->seconds > 0; break;
         case 'b': o->blocks = atoi(optarg); good = o->blocks > 0 && o->blocks <= MAX_BLOCKS; break;
@@ -147,34 +154,65 @@ typedef struct Bench {
     FILE *out; // rank 0 alone
 } Bench;
 
+// Measured in a loop: also what synchronises by itself, and in mode `fill` what has nothing to fill.
+static bool is_measured(const Options *o, const Operation *operation, Mode mode)
+{
+    bool without_sync = operation->synchronises, without_fill = !operation->has_size;
+    if (mode == LOOP)
+        return o->modes[LOOP] || (o->modes[SYNC] && without_sync) || (o->modes[FILL] && without_fill);
+    return o->modes[mode] && !(mode == SYNC ? without_sync : without_fill);
+}
+
 static int figures_of(const Options *o)
 {
     int figures = 0;
     for (int i = 0; i < o->operation_count; ++i) {
         const Operation *operation = o->operations[i];
-        int modes = operation->synchronises ? 1 : o->loop + o->sync;
+        int modes = 0;
+        for (int m = 0; m < MODES; ++m)
+            modes += is_measured(o, operation, (Mode)m);
         figures += modes * (operation->has_size ? o->size_count : 1);
     }
     return figures;
 }
 
-static void call_once(const Operation *operation, const Call *call, Side side, bool sync)
+// What this rank sends, with other values each time.
+static void fill(const Operation *operation, const Call *call, size_t size)
+{
+    static uint64_t value;
+    bool in_place = operation->send == NOTHING; // bcast
+    uint64_t *words = in_place ? call->receive : call->send;
+    size_t bytes = in_place ? size : send_bytes(operation, size, call->ranks);
+    if (operation->rooted && (in_place || operation->send == EVERY) && call->rank != call->root)
+        return;
+    ++value;
+    for (size_t i = 0; i < bytes / sizeof *words; ++i)
+        if (operation->reduces)
+            ((double *)words)[i] = (double)(value + i);
+        else
+            words[i] = value + i;
+}
+
+static void call_once(const Operation *operation, const Call *call, Side side, Mode mode, size_t size)
 {
     static const Operation *barrier;
     if (!barrier)
         barrier = operation_named("barrier");
+    if (mode == FILL)
+        fill(operation, call, size);
     operation->call[side](call);
-    if (sync)
+    if (mode == SYNC)
         barrier->call[side](call);
 }
 
 // Seconds for so many calls: the longest of all ranks. All ranks get the same.
-static double time_block(Bench *bench, const Operation *operation, Side side, long calls, bool sync)
+static double time_block(Bench *bench, const Operation *operation, Side side, long calls, Mode mode)
 {
+    size_t size = (size_t)bench->call.count * (operation->reduces ? sizeof(double) : 1);
     shared_meet(&bench->shared, false);
     double begin = now();
     for (long i = 0; i < calls; ++i)
-        call_once(operation, &bench->call, side, sync);
+        call_once(operation, &bench->call, side, mode, size);
     return agreed_maximum(&bench->shared, now() - begin);
 }
 
@@ -185,16 +223,16 @@ static long calls_to_fill(double seconds, double each)
 }
 
 // How long a call takes, about: the best of three attempts, unless one call is slow already.
-static double calibrate(Bench *bench, const Operation *operation, Side side, bool sync)
+static double calibrate(Bench *bench, const Operation *operation, Side side, Mode mode)
 {
     double target = bench->options.block;
-    double taken = time_block(bench, operation, side, 1, sync);
+    double taken = time_block(bench, operation, side, 1, mode);
     if (taken > 5 * target)
         return taken;
     for (long calls = 4;; calls *= 4) {
         double best = 1e9;
         for (int attempt = 0; attempt < 3; ++attempt) {
-            taken = time_block(bench, operation, side, calls, sync);
+            taken = time_block(bench, operation, side, calls, mode);
             best = taken < best ? taken : best;
         }
         if (best >= target / 4 || calls > 1000000)
@@ -211,16 +249,16 @@ static double interruptions_so_far(void)
     return (double)usage.ru_nivcsw;
 }
 
-static void measure(Bench *bench, const Operation *operation, size_t size, bool sync)
+static void measure(Bench *bench, const Operation *operation, size_t size, Mode mode)
 {
     const Options *o = &bench->options;
     int sides = o->native_only ? 1 : SIDES;
     long calls[SIDES] = {0, 0};
     if (o->warm)
-        time_block(bench, operation, FANLIGHT, o->warm, sync);
+        time_block(bench, operation, FANLIGHT, o->warm, mode);
     double round = 0; // seconds for a block of each side
     for (int side = 0; side < sides; ++side) {
-        double each = calibrate(bench, operation, (Side)side, sync);
+        double each = calibrate(bench, operation, (Side)side, mode);
         calls[side] = calls_to_fill(o->block, each);
         round += each * (double)calls[side];
     }
@@ -236,12 +274,12 @@ static void measure(Bench *bench, const Operation *operation, size_t size, bool 
     for (int b = 0; b < blocks; ++b)
         for (int turn = 0; turn < sides; ++turn) {
             int side = (turn + b) % sides; // neither side is always the first
-            double taken = time_block(bench, operation, (Side)side, calls[side], sync);
+            double taken = time_block(bench, operation, (Side)side, calls[side], mode);
             while (taken < o->block / 3 && calls[side] < 1000000) {
                 // It was calibrated in a disturbed moment. What so short a block shows is mostly
                 // its own beginning: it does not count.
                 calls[side] = 1 + calls_to_fill(o->block, taken / (double)calls[side]);
-                taken = time_block(bench, operation, (Side)side, calls[side], sync);
+                taken = time_block(bench, operation, (Side)side, calls[side], mode);
             }
             each[side][b] = taken / (double)calls[side];
         }
@@ -257,7 +295,7 @@ static void measure(Bench *bench, const Operation *operation, size_t size, bool 
             "\"ranks\":%d,\"blocks\":%d,\"interruptions\":%.0f",
             operation->name, size,
             operation->send > ONE || operation->receive > ONE ? "block" : "vector",
-            sync ? "sync" : "loop", bench->shared.ranks, blocks,
+            mode_names[mode], bench->shared.ranks, blocks,
             interruptions);
     for (int side = 0; side < sides; ++side) {
         statistics[side] = statistics_of(each[side], blocks);
@@ -362,7 +400,7 @@ static void warm_up(Bench *bench, const Operation *operation)
     for (int side = bench->options.native_only ? NATIVE : FANLIGHT; side >= 0; --side) {
         double spent = 0;
         for (int i = 0; i < WARM_CALLS && (!*started || spent < 0.3); i += 10)
-            spent += time_block(bench, operation, (Side)side, 10, false);
+            spent += time_block(bench, operation, (Side)side, 10, LOOP);
     }
     *started = true;
 }
@@ -383,10 +421,9 @@ static void measure_operation(Bench *bench, const Operation *operation)
         }
         set_problem(bench, operation, size);
         verify(bench, operation, size);
-        if (o->loop || operation->synchronises)
-            measure(bench, operation, size, false);
-        if (o->sync && !operation->synchronises)
-            measure(bench, operation, size, true);
+        for (int m = 0; m < MODES; ++m)
+            if (is_measured(o, operation, (Mode)m))
+                measure(bench, operation, size, (Mode)m);
     }
 }
 
@@ -484,7 +521,7 @@ static bool measure_guard(Bench *bench)
         char chosen[1024], forced[300];
         set_problem(bench, operation, 8);
         prepare(operation, &bench->call, 0);
-        time_block(bench, operation, FANLIGHT, UNTIL_DECIDED, false);
+        time_block(bench, operation, FANLIGHT, UNTIL_DECIDED, LOOP);
         get_algorithm(comms[0], names[n], 8, chosen, (int)sizeof chosen);
         int kept = strstr(chosen, "guard: ours serves") != NULL, all_kept = 0;
         PMPI_Allreduce(&kept, &all_kept, 1, MPI_INT, MPI_MIN, bench->shared.control);
@@ -495,12 +532,12 @@ static bool measure_guard(Bench *bench)
         set_algorithm(comms[1], forced);
         double sample[2][GUARD_BLOCKS], difference[GUARD_BLOCKS];
         bench->call.comm = comms[1];
-        time_block(bench, operation, FANLIGHT, GUARD_CALLS, false);
+        time_block(bench, operation, FANLIGHT, GUARD_CALLS, LOOP);
         for (int b = 0; b < GUARD_BLOCKS; ++b) {
             for (int turn = 0; turn < 2; ++turn) {
                 int which = (turn + b) % 2;
                 bench->call.comm = comms[which];
-                sample[which][b] = time_block(bench, operation, FANLIGHT, GUARD_CALLS, false) / GUARD_CALLS;
+                sample[which][b] = time_block(bench, operation, FANLIGHT, GUARD_CALLS, LOOP) / GUARD_CALLS;
             }
             difference[b] = sample[0][b] - sample[1][b];
         }

@@ -44,8 +44,8 @@ def bench(
     operation: List[str] = typer.Option([], "--operation", metavar="OPERATION,...",
                                         help="Which operations; default: all but " + ", ".join(ON_REQUEST) + "."),
     sizes: str = typer.Option("", "--sizes", metavar="BYTES,...", help=f"Sizes; default: {SIZES}."),
-    mode: str = typer.Option("loop", "--mode", help="loop: calls back to back; sync: a barrier after each call "
-                                                    "of an operation that does not synchronize; both."),
+    mode: str = typer.Option("loop", "--mode", help="loop: calls back to back; sync: a barrier after each call of an "
+                              "operation that does not synchronize; both; fill: what is sent is filled before each call, and the two together are timed."),
     quick: bool = typer.Option(False, "--quick", help=f"Fewer blocks, and the sizes {QUICK_SIZES}."),
     settings: str = typer.Option("auto", "--settings", help="shipped: each MPI as it ships; oversubscribed: each with "
                                  "its own setting for more ranks than cores, and MPICH as it ships besides; auto: the "
@@ -90,7 +90,7 @@ def bench(
         return
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
-    _check(mode in ("loop", "sync", "both"), f"--mode {mode}: unknown", "It is loop, sync or both.")
+    _check(mode in ("loop", "sync", "both", "fill"), f"--mode {mode}: unknown", "It is loop, sync, both or fill.")
     _check(buffers in ("malloc", "alloc_mem", "heap"), f"--buffers {buffers}: unknown", "It is malloc, alloc_mem or heap.")
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",

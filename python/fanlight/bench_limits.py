@@ -85,7 +85,7 @@ class Limits:
         return at[i - 1] ** (1 - share) * at[i] ** share
 
     def least(self, operation: str, size: int, ranks: int, cores: int, mode: str = "loop") -> float | None:
-        if ranks < 2 or cores < 1:
+        if ranks < 2 or cores < 1 or mode == "fill":
             return None
         synchronises = operation in SYNCHRONISING or mode == "sync"
         if not synchronises and size < BOUND_BY_BYTES:

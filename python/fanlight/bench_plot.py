@@ -26,7 +26,7 @@ def possible() -> bool:
 
 
 def _name(row: Row) -> str:
-    return row.operation + (" (sync)" if row.mode == "sync" else "")
+    return row.operation + (f" ({row.mode})" if row.mode != "loop" else "")
 
 
 def _plot_one(rows: list[Row], ranks: int, order: list[str], shipped: list[str], labels: dict[str, str], path: Path):

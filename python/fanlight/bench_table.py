@@ -114,7 +114,7 @@ def print_results(console: Console, rows: list[Row], order: list[str], shipped: 
         t = table(*columns, title=f"{ranks} ranks: medians in µs", numbers=tuple(columns[1:]))
         previous = None
         for row in (r for r in rows if r.ranks == ranks):
-            name = row.operation + (" (sync)" if row.mode == "sync" else "")
+            name = row.operation + (f" ({row.mode})" if row.mode != "loop" else "")
             if previous not in (None, name):
                 t.add_section()
             cells = [name if name != previous else "", _size(row),

@@ -8,6 +8,7 @@
 
 #include "collective/library.h"
 #include "config/config.h"
+#include "execute/lending.h"
 #include "fanlight/collectives.h"
 #include "memory/arena.h"
 
@@ -16,7 +17,7 @@ namespace fanlight::blocks_of_memory {
 namespace {
 
 // What is shorter is staged in any case.
-bool is_large(std::size_t bytes) { return config().enabled && bytes >= std::max<std::size_t>(config().lent_from, 4096); }
+bool is_large(std::size_t bytes) { return config().enabled && bytes >= std::max<std::size_t>(lent_from(), 4096); }
 
 // False where it says anything but the alignment (MPI-4), which may be for the MPI library.
 bool alignment_of(MPI_Info info, std::size_t& alignment) {

@@ -14,6 +14,7 @@
 #include "collective/library.h"
 #include "collective/private_communicator.h"
 #include "config/config.h"
+#include "execute/lending.h"
 #include "memory/shared_blocks.h"
 #include "topology/cores.h"
 
@@ -108,7 +109,7 @@ void allocated(MPI_Comm comm, MPI_Win win) {
         peer.pid = static_cast<pid_t>(told[r].pid);
         peer.there = told[r].address;
         peer.reaches_own = told[r].reaches == own.bytes;
-        if (peer.reaches_own && own.bytes >= config().lent_from) facts[1] = -1;
+        if (peer.reaches_own && own.bytes >= lent_from()) facts[1] = -1;
         block->peers.push_back(peer);
     }
     mpi().Allreduce(facts, least, 2, MPI_INT, MPI_MIN, comm);

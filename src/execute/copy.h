@@ -19,15 +19,6 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 // As memcpy, by non-temporal stores.
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes);
 
-// As memcpy, of what a peer has written.  The processor fetches ahead within a page, so it is done sooner with four pages at
-// a time.  Longer messages have results that leave this core's own cache; with them it takes longer.
-constexpr std::size_t pages_together = 16 * 1024, pages_together_to = 64 * 1024;
-void copy_pages_together(std::byte* to, const std::byte* from, std::size_t bytes);
-inline void copy_from_peer(std::byte* to, const std::byte* from, std::size_t bytes) {
-    if (bytes < pages_together || bytes > pages_together_to) std::memcpy(to, from, bytes);
-    else copy_pages_together(to, from, bytes);
-}
-
 // What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 128
 // (16 where ranks share cores), are not measured.
 struct PeersCache {
@@ -41,14 +32,9 @@ struct PeersCache {
 // takes 28 us for 64 KiB where the cores share no cache, and non-temporal stores, which take none, 2.  Where they do share
 // one, the reader finds there what was stored as usual, twice as soon.  So the beginning says how the rest goes, and where
 // non-temporal stores were measured to take longer still (three times as long on an Intel Xeon), all is stored as usual.
-// `also_to`: another place of this rank's own, in the same pass; null: none.
-void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes, std::byte* also_to = nullptr);
+void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes);
 
-// The same for left (+) right, of elements of `element` bytes; `to` or, if it is there, `also_to` may be one of the operands.
-void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element,
-                      std::byte* also_to = nullptr);
-
-// Shorter messages gain nothing by `also_to`.
-constexpr std::size_t copied_twice_from = 32 * 1024;
+// The same for left (+) right, of elements of `element` bytes; `to` may be one of the operands.
+void combine_for_peer(PeersCache&, const Combiner&, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t element);
 
 }  // namespace fanlight

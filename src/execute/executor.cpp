@@ -30,7 +30,7 @@ void Executor::enter() {
     has_later_areas_ = false;
     latest_ = went_ahead_ = put_ahead_ = 0;
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
-    readers_cache_ = {.of_a_shared_core = waiter.oversubscribed()};
+    readers_cache_ = readers_sums_ = {.of_a_shared_core = waiter.oversubscribed()};
     caches_.assign(static_cast<std::size_t>(size_), readers_cache_);
     memory_.enter();
 }
@@ -91,14 +91,13 @@ void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here,
 
 // Mapped, as it lies; or piece by piece, each combined while it is still in this core's own cache.
 void Executor::read_at_owner(const BoundStep& s, const Frame& frame, std::uint64_t there, std::byte* to,
-                             const std::byte* operand, const BoundSchedule& schedule, std::byte* staged) {
+                             const std::byte* operand, const BoundSchedule& schedule) {
     if (s.order == Order::overwrite && s.fused == Order::overwrite) return copy_once(Way::read, frame, s.peer, to, there, s.bytes);
     const bool fused = s.fused != Order::overwrite, mine_first = fused ? s.fused == Order::before : s.order == Order::after;
     const std::byte* const mine = fused ? operand : to;
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
         const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
-        if (staged) combine_for_peer(readers_cache_, *frame.combiner, left, right, staged + i, n, schedule.element, to + i);
-        else if (schedule.results_are_read) combine_for_peer(readers_cache_, *frame.combiner, left, right, to + i, n, schedule.element);
+        if (schedule.results_are_read) combine_for_peer(readers_sums_, *frame.combiner, left, right, to + i, n, schedule.element);
         else CombinerCall{frame.combiner}(left, right, to + i, n);
     };
     if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);
@@ -117,16 +116,17 @@ void Executor::read_at_owner(const BoundStep& s, const Frame& frame, std::uint64
 
 bool Executor::lend(const BoundStep& s, const Frame& frame, std::span<const int> readers, Cell& cell) {
     const std::byte* const from = frame.base[static_cast<int>(s.from_buffer)] + s.from;
-    if (!memory_.lends(from, s.bytes, readers)) return false;
+    if (!memory_.lends(from, s.bytes, readers) || (s.place != Place::direct && !memory_.lending_pays())) return false;
     cell.where = s.kind == BoundKind::put ? where_and_bytes(memory_.distance(from), s.bytes) : frame.address(s.from_buffer, s.from) - s.from;
     store(cell.flag, flag_of(frame.sequence, s.tag, s.place, Lent::yes));
     return true;
 }
 
 bool Executor::take_lent(const BoundStep& s, const Frame& frame, std::uint64_t flag, std::uint64_t where, std::byte* to, const BoundSchedule& schedule) {
-    if (!is_lent(flag)) return memory_.look_for(s.peer), false;
+    memory_.look_for(s.peer);
+    if (!is_lent(flag)) return false;
     const std::uint64_t from = memory_.address(s.peer, distance_of(where));
-    read_at_owner(s, frame, from, to, nullptr, schedule, nullptr);
+    read_at_owner(s, frame, from, to, nullptr, schedule);
     return true;
 }
 

@@ -69,9 +69,7 @@ private:
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
-    // `staged`: null, or where the result is stored as well.
-    void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to, const std::byte* operand, const BoundSchedule&,
-                       std::byte* staged);
+    void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to, const std::byte* operand, const BoundSchedule&);
     // For long messages only, and not inlined, so that short ones stay fast.  lend(): false: stage it.
     [[gnu::noinline]] bool lend(const BoundStep&, const Frame&, std::span<const int> readers, Cell&);
     // Takes what a put lent; false: it is staged.
@@ -91,8 +89,9 @@ private:
     PeerMemory memory_;
     std::vector<std::uint64_t> seen_bits_;   // this rank's registers, of all slots, as it saw them last
     std::vector<std::byte> piece_;
-    std::vector<PeersCache> caches_;  // each peer's, and that of all who read what this rank offers
-    PeersCache readers_cache_;
+    std::vector<PeersCache> caches_;  // each peer's
+    // That of all who read what this rank offers: what memcpy copies there, and what is combined.
+    PeersCache readers_cache_, readers_sums_;
     std::size_t long_staged_ = 0;  // so many messages
     bool has_later_areas_ = false;
     std::uint64_t latest_ = 0;       // the operation that began last

@@ -17,7 +17,10 @@ PeerMemory::PeerMemory(const SharedSlots& slots, int rank, int size)
       known_(static_cast<std::size_t>(size), 0),
       is_own_(static_cast<std::size_t>(size), 0),
       looked_(static_cast<std::size_t>(size), 0),
-      arenas_(static_cast<std::size_t>(size)) {}
+      arenas_(static_cast<std::size_t>(size)),
+      may_look_(config().lent_from == 0),
+      readings_(static_cast<std::size_t>(size)),
+      headers_(static_cast<std::size_t>(size)) {}
 
 void PeerMemory::enter() {
     base_ = 0;
@@ -73,8 +76,10 @@ void PeerMemory::find(int peer) {
     if (load(member.arena.pid) == 0) return;
     const auto p = static_cast<std::size_t>(peer);
     looked_[p] = true;
+    headers_[p] = nullptr;
     if (!is_own_[p]) arenas_[p] = PeerArena::find(member.arena);
     if (!is_own_[p] && !arenas_[p]) return;
+    if (arenas_[p] && may_look_) headers_[p] = reinterpret_cast<ArenaHeader*>(arenas_[p]->at(member.arena.base, sizeof(ArenaHeader)));
     std::uint64_t& opened = shared_slots_.opened(rank_, peer);
     store(opened, opened | std::uint64_t{1} << peer % 64);
 }

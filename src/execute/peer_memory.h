@@ -4,7 +4,7 @@
 // A message that is staged is copied twice.  One in an arena that the readers can load from is lent instead: they get its
 // address.  The ranks agree on nothing; each message decides for itself.  A member that has something to lend for the
 // first time publishes where its arena is, and stages.  A peer that gets something long from it opens the arena and sets
-// a bit.  From then on the owner lends to that peer.  What both have mapped is lent at once.
+// a bit.  From then on the owner lends to that peer, where that pays (lending.h).  What both have mapped is lent at once.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "execute/lending.h"
 #include "memory/peer_arena.h"
 #include "memory/shared_blocks.h"
 #include "transport/shared.h"
@@ -35,6 +36,8 @@ public:
     // In this process's pid namespace; elsewhere the same number may be a stranger's, or nobody's.
     bool knows(int peer) const { return known_[static_cast<std::size_t>(peer)]; }
 
+    // Whether that is better for the program.
+    bool lending_pays() { return !may_look_ || lending_.pays(*reinterpret_cast<ArenaHeader*>(base_)); }
     // Whether all of these can load it.
     bool lends(const std::byte* from, std::size_t bytes, std::span<const int> readers);
     // How a put tells of what is lent: the distance from the start of its owner's arena, wherever it lies itself.
@@ -43,9 +46,11 @@ public:
         return shared_slots_.member(peer).arena.base + static_cast<std::uint64_t>(distance);
     }
 
-    // Something came staged that could have been lent.
+    // Something came that was lent or could have been.
     void look_for(int peer) {
-        if (!looked_[static_cast<std::size_t>(peer)]) find(peer);
+        const auto p = static_cast<std::size_t>(peer);
+        if (!looked_[p]) find(peer);
+        if (headers_[p]) readings_[p].go_on(*headers_[p]);
     }
     // Where this process reaches what the peer calls `there`; null: nowhere, but perhaps copy() does.
     std::byte* at(int peer, std::uint64_t there, std::size_t bytes) {
@@ -73,6 +78,10 @@ private:
     std::vector<pid_t> pids_;
     std::vector<char> known_, is_own_, looked_;  // of each peer; is_own_: it is a thread of this process
     std::vector<std::shared_ptr<PeerArena>> arenas_;
+    const bool may_look_;  // whether lending pays
+    Lending lending_;
+    std::vector<Reading> readings_;      // of each peer's
+    std::vector<ArenaHeader*> headers_;  // null: not mapped, or nobody looks
 };
 
 }  // namespace fanlight

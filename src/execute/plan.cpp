@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "execute/copy.h"
 #include "execute/staging.h"
 
 namespace fanlight {
@@ -202,22 +201,20 @@ private:
                 if (reach_.near(rank_, reader)) bound_.readers.push_back(reach_.local(reader));
             b.readers = static_cast<std::uint32_t>(bound_.readers.size()) - b.first_reader;
         }
-        b.lendable = options_.lends_offers && lendable(b) && (!staged_by_maker(b) || options_.lends_sums);
+        b.lendable = options_.lends_offers && lendable(b) && (options_.lends_sums || !is_a_sum(b));
         bound_.has_direct_offers |= b.place == Place::direct;
         const bool read = b.place == Place::direct || b.lendable;
         bound_.may_lend_scratch |= read && b.from_buffer == Buffer::scratch;
         bound_.results_are_read |= read && b.from_buffer != Buffer::input;
     }
 
-    // A result that peers read next was just made and is still in this core's cache.  If they read it in place, their caches
-    // would hold its lines, and the next call's stores would have to take them back.  So the step that makes it stages it as
-    // well, even if it could be lent (BindOptions::lends_sums).
-    bool staged_by_maker(const BoundStep& offer) {
-        if (bound_.steps.size() < 2 || offer.place != Place::staged || offer.bytes < copied_twice_from || offer.bytes > own_cache()) return false;
-        BoundStep& made = *(bound_.steps.end() - 2);
+    // A sum was just made, and is still in this core's cache.  If peers read it in place their caches would hold its lines, and the
+    // next call's stores would have to take them back.
+    bool is_a_sum(const BoundStep& offer) const {
+        if (bound_.steps.size() < 2 || offer.place != Place::staged) return false;
+        const BoundStep& made = *(bound_.steps.end() - 2);
         const bool combines = made.kind == BoundKind::combine || (made.kind == BoundKind::get && (made.order != Order::overwrite || made.fused != Order::overwrite));
-        made.stages_next_offer = combines && made.to_buffer == offer.from_buffer && made.to == offer.from && made.bytes == offer.bytes;
-        return made.stages_next_offer;
+        return combines && made.to_buffer == offer.from_buffer && made.to == offer.from && made.bytes == offer.bytes;
     }
 
     void bit(BoundKind kind, const Step& s) {
@@ -311,54 +308,6 @@ private:
     std::size_t received_ = 0, sent_ = 0;
     std::vector<std::pair<std::size_t, const Step*>> wave_;  // its steps, and when they begin
 };
-
-// Where a rank waits for many in a row, their flags are on their way together, some at a time.  Not for few: that
-// costs more than it saves.
-void gather_flags(BoundSchedule& bound) {
-    constexpr std::size_t many = 16;
-    const auto waits = [](const BoundStep& s) { return s.kind == BoundKind::arrive || s.kind == BoundKind::get; };
-    const auto goes_on = [&](const BoundStep& s) { return waits(s) || s.kind == BoundKind::copy || s.kind == BoundKind::combine; };
-    const std::vector<BoundStep>& all = bound.steps;
-    if (static_cast<std::size_t>(std::ranges::count_if(all, waits)) < many) return;
-    std::vector<BoundStep> steps;
-    steps.reserve(all.size() + all.size() / many + 1);
-    for (auto at = all.begin(); at != all.end();) {
-        const auto end = goes_on(*at) ? std::find_if_not(at, all.end(), goes_on) : at + 1;
-        const bool gathers = static_cast<std::size_t>(std::count_if(at, end, waits)) >= many;
-        while (at != end) {
-            auto next = gathers ? at : end;
-            for (std::size_t n = 0; next != end && n < many; ++next) n += waits(*next);
-            if (gathers) {
-                BoundStep& gather = steps.emplace_back();
-                gather.kind = BoundKind::gather;
-                gather.peer = -1;
-                gather.message = static_cast<std::uint32_t>(next - at);
-            }
-            steps.insert(steps.end(), at, next);
-            at = next;
-        }
-    }
-    bound.steps = std::move(steps);
-}
-
-void find_told(BoundSchedule& bound) {
-    bound.sends_end = 0;
-    bool waits = false, late = false;
-    for (std::size_t i = 0; i < bound.steps.size(); ++i) {
-        const BoundStep& s = bound.steps[i];
-        const bool reads = s.kind == BoundKind::arrive || s.kind == BoundKind::get;
-        waits |= reads || s.kind == BoundKind::await_bit || (s.kind == BoundKind::put && s.acknowledged) || s.place == Place::direct;
-        const bool tells = s.kind == BoundKind::put || s.kind == BoundKind::offer || s.kind == BoundKind::set_bit ||
-                           (s.kind == BoundKind::arrive && s.acknowledged) || s.place == Place::direct;
-        if (!tells) continue;
-        bound.sends_end = i + 1;
-        late |= waits;
-    }
-    bound.sends_complete_first = !late;
-    if (bound.steps.empty() || bound.steps.front().kind != BoundKind::begin) return;
-    bound.sends_end = bound.steps.size();
-    bound.sends_complete_first = false;
-}
 
 // With each put that is staged, and its arrive, in pieces.  All but the last say that they go on, so
 // that two ends which do not mean the same length do not wait for each other.  `at`: where each step is then.

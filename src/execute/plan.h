@@ -44,7 +44,6 @@ struct BoundStep {
     Place place;            // put, arrive, offer: by length
     bool acknowledged;      // put: its cell was used in this operation; arrive: the writer must know
     bool lendable;          // better read where it lies, if it lies in an arena (peer_memory.h)
-    bool stages_next_offer;  // get, combine: the next step offers what this one makes; both are done in one pass
     std::int32_t peer;
     std::uint32_t message;  // its number; set_bit, await_bit: whose bit; receive, send: which of `messages`; gather: how many steps;
                             // end_round, end: behind how many fences
@@ -84,7 +83,7 @@ struct BindOptions {
     std::size_t single_copy_from = 0;  // messages of so many bytes are copied once
     std::size_t lent_from = SIZE_MAX;  // of so many bytes are lendable
     bool lends_offers = true;          // not only puts
-    bool lends_sums = false;           // also offers of what the step before combines
+    bool lends_sums = false;           // also offers of what was just combined
     // Puts are staged in the area of their reader, from this byte on: in the operation only one rank puts to it, and that
     // rank puts to many.
     bool stage_at_reader = false;
@@ -113,6 +112,11 @@ void bind(const Schedule&, int rank, std::uint64_t called, std::size_t element, 
 
 // Finds the cells and channels of a bound schedule, for this member of the group.
 void connect(BoundSchedule&, int rank, const SharedSlots&);
+// Where a rank waits for many in a row, their flags are on their way together, some at a time.  Not for few: that costs more
+// than it saves.
+void gather_flags(BoundSchedule&);
+// Up to where its steps tell others something (BoundSchedule::sends_end).
+void find_told(BoundSchedule&);
 
 // A plan belongs to the group that made it (Planner::plan) and must not outlive it.
 class Plan {

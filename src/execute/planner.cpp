@@ -10,6 +10,7 @@
 #include "execute/called.h"
 #include "execute/copy.h"
 #include "execute/copy_speed.h"
+#include "execute/lending.h"
 #include "execute/staging.h"
 #include "schedule/all_ranks.h"
 #include "schedule/builder.h"
@@ -22,7 +23,7 @@ Planner::Planner(std::byte* base, int rank, int size, bool single_copy, SharedSl
     options_.inlined = shared_slots_.payload_bytes();
     options_.single_copy = single_copy_;
     options_.single_copy_from = !scratch.empty() ? 0 : config().single_copy_from ? config().single_copy_from : CopySpeed::unmeasured;
-    options_.lent_from = scratch.empty() ? std::max<std::size_t>(config().lent_from, 1) : SIZE_MAX;
+    options_.lent_from = scratch.empty() ? lent_from() : SIZE_MAX;
 }
 
 static_assert(most_offers == SharedSlots::offers_per_operation);

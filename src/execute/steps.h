@@ -24,11 +24,7 @@ struct CombinerCall {
 
 inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std::byte* from, std::size_t bytes) {
     if (schedule.has_long_results) [[unlikely]] copy_past_the_cache(to, from, bytes);
-    else copy_from_peer(to, from, bytes);
-}
-
-inline bool copies_the_same(const BoundStep& offer, const BoundStep& copy) {
-    return copy.kind == BoundKind::copy && copy.from_buffer == offer.from_buffer && copy.from == offer.from && copy.bytes == offer.bytes;
+    else std::memcpy(to, from, bytes);
 }
 
 // Looks once.
@@ -120,18 +116,6 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
     const std::byte* const ahead = schedule.sends_end == 0 ? shared_slots_.slot(sequence + 1) : slot;
     const CombinerCall apply{combiner};
     const auto readers_of = [&](const BoundStep& s) { return std::span(schedule.readers).subspan(s.first_reader, s.readers); };
-    // To be asked once.  Null: this step does not stage the next one's offer.
-    const auto place_of_next_offer = [&](const BoundStep& s) -> std::byte* {
-        if (!s.stages_next_offer) [[likely]] return nullptr;
-        const BoundStep& offer = (&s)[1];
-        const bool is_lent = offer.lendable && memory_.lends(at(offer.from_buffer, offer.from), offer.bytes, readers_of(offer));
-        return is_lent ? nullptr : staging(schedule, sequence, offer);
-    };
-    const auto combine = [&](const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::byte* staged) {
-        if (staged) [[unlikely]] combine_for_peer(readers_cache_, *combiner, left, right, staged, bytes, schedule.element, to);
-        else apply(left, right, to, bytes);
-    };
-    std::byte* staged_by_maker = nullptr;  // where the step before this one has staged this one's offer; both are in one call
 
     for (std::size_t& next = cursor.step; next < end; ++next) {
         const BoundStep& s = schedule.steps[next];
@@ -206,21 +190,12 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
                         where = static_cast<std::uint64_t>(cell->payload() - segment);
-                    } else if (staged_by_maker) [[unlikely]] {
-                        where = static_cast<std::uint64_t>(std::exchange(staged_by_maker, nullptr) - segment);
                     } else if (s.lendable && lend(s, frame, readers_of(s), *cell)) {
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, s);
-                        // This rank's own block, as in an allgather, in the same pass.
-                        std::byte* also_to = nullptr;
-                        if (s.bytes >= copied_twice_from && !readers_cache_.of_a_shared_core && next + 1 < end && copies_the_same(s, schedule.steps[next + 1])) {
-                            also_to = at(schedule.steps[next + 1].to_buffer, schedule.steps[next + 1].to);
-                            if (also_to == from) also_to = nullptr;
-                            else ++next;
-                        }
-                        copy_for_peer(readers_cache_, staged, from, s.bytes, also_to);
+                        copy_for_peer(readers_cache_, staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {
                         where = frame.address(s.from_buffer, s.from);
@@ -240,7 +215,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
-                    if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule, nullptr);
+                    if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule);
                 } else if (s.lendable && take_lent(s, frame, flag, cell->where, to, schedule)) {
                     store(channel_of(s).taken, taken(s.message + 1));
                     break;
@@ -262,17 +237,16 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 if (s.bytes == 0) break;
                 std::byte* to = at(s.to_buffer, s.to);
                 const std::byte* operand = at(s.operand_buffer, s.operand);
-                std::byte* const staged = staged_by_maker = place_of_next_offer(s);
+                if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
                 if (is_read_at_owner(flag)) {
-                    read_at_owner(s, frame, cell->where + s.from, to, operand, schedule, staged);
+                    read_at_owner(s, frame, cell->where + s.from, to, operand, schedule);
                 } else {
-                    if (s.lendable) [[unlikely]] memory_.look_for(s.peer);
                     const std::byte* from = segment + cell->where + s.from;
-                    if (s.fused == Order::before) combine(operand, from, to, s.bytes, staged);
-                    else if (s.fused == Order::after) combine(from, operand, to, s.bytes, staged);
+                    if (s.fused == Order::before) apply(operand, from, to, s.bytes);
+                    else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
                     else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                    else if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
-                    else combine(to, from, to, s.bytes, staged);
+                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
+                    else apply(to, from, to, s.bytes);
                 }
                 break;
             }
@@ -286,9 +260,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.bytes == 0) break;
-                std::byte* const staged = staged_by_maker = place_of_next_offer(s);
-                if (s.order == Order::before) combine(from, to, to, s.bytes, staged);
-                else combine(to, from, to, s.bytes, staged);
+                if (s.order == Order::before) apply(from, to, to, s.bytes);
+                else apply(to, from, to, s.bytes);
                 break;
             }
             case BoundKind::begin: frame.remote->begin(); break;

@@ -47,6 +47,13 @@ struct ArenaHeader {
     static constexpr std::uint64_t expected = 0x31'61'6e'65'72'61'66'6c;  // "lfarena1"
     std::uint64_t magic, number;
     std::uint64_t used;  // so many bytes of the file, and none behind, may be a block's; atomic, and only grows
+    // Lines that the owner writes and its peers read now and then (execute/lending.h), and whether a peer has since.
+    struct alignas(64) Line {
+        std::uint64_t word;
+    };
+    Line was_read{};
+    alignas(1024) Line lines[32]{};
 };
+static_assert(sizeof(ArenaHeader) <= 4096);
 
 }  // namespace fanlight

@@ -61,7 +61,7 @@ const char* OwnArena::copy_to(const File& copy) noexcept {
         }
     }
     const ArenaHeader same{ArenaHeader::expected, copy_number_, mapped_};
-    return write_all(copy.fd(), reinterpret_cast<const std::byte*>(&same), sizeof same, 0) ? "" : "there is no memory for a copy";
+    return write_all(copy.fd(), reinterpret_cast<const std::byte*>(&same), offsetof(ArenaHeader, was_read), 0) ? "" : "there is no memory for a copy";
 }
 
 void OwnArena::before_fork() noexcept {

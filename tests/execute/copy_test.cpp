@@ -46,22 +46,6 @@ TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
     copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(fresh, to, from, bytes); }, Pages::fresh);
 }
 
-TEST(Copy, ForAPeerAndToAnotherPlaceCopiesAllAndNothingElse) {
-    PeersCache used, fresh;
-    const auto copy_with = [](PeersCache& cache) {
-        return [&cache](std::byte* to, const std::byte* from, std::size_t bytes) {
-            std::vector<std::byte> other(bytes + 2, untouched);
-            copy_for_peer(cache, to, from, bytes, other.data() + 1);
-            EXPECT_TRUE(std::equal(from, from + bytes, other.begin() + 1)) << bytes << " bytes";
-            EXPECT_TRUE(other.front() == untouched && other.back() == untouched) << bytes << " bytes";
-        };
-    };
-    copies(copy_with(used), Pages::used);
-    copies(copy_with(fresh), Pages::fresh);
-}
-
-TEST(Copy, FromAPeerCopiesAllAndNothingElse) { copies(copy_from_peer, Pages::used); }
-
 // The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
 void of_elements(const void* left, const void* right, void* into, std::size_t bytes, const void* context) {
     const std::size_t element = *static_cast<const std::size_t*>(context);
@@ -96,42 +80,6 @@ TEST(Copy, CombinesForAPeerWholeElementsInOrderAndNothingElse) {
                     EXPECT_TRUE(std::all_of(to + bytes, to + room, [](std::byte b) { return b == std::byte{}; })) << elements << " of " << element;
                     munmap(mapped, room);
                 }
-}
-
-template <std::size_t element>
-void of_elements(const void* left, const void* right, void* into, std::size_t bytes, const void*) {
-    constexpr std::size_t size = element;
-    of_elements(left, right, into, bytes, &size);
-}
-
-// The place for the peer is another; the operands may be this rank's own one.  An operator with a context is a program's.
-TEST(Copy, CombinesForAPeerAndForItself) {
-    constexpr std::size_t elements[] = {1, 24, 1000, 4097};
-    const Combiner named[] = {{of_elements<1>, nullptr}, {of_elements<24>, nullptr}, {of_elements<1000>, nullptr}, {of_elements<4097>, nullptr}};
-    for (const Pages pages : {Pages::fresh, Pages::used})
-        for (const bool is_slow : {false, true})
-            for (const bool of_program : {false, true})
-                for (std::size_t e = 0; e < std::size(elements); ++e)
-                    for (const char in_place : {'n', 'l', 'r'}) {
-                        PeersCache cache{.past_it = is_slow};
-                        const std::size_t element = elements[e], bytes = 200000 / element * element;
-                        std::vector<std::byte> left(bytes), right(bytes), expected(bytes), own(bytes + 1);
-                        for (std::size_t i = 0; i < bytes; ++i) left[i] = other_in_each_page(i), right[i] = static_cast<std::byte>(i * 7 >> 2);
-                        const Combiner combiner = of_program ? Combiner{of_elements, &element} : named[e];
-                        of_elements(left.data(), right.data(), expected.data(), bytes, &element);
-                        void* const mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-                        ASSERT_NE(mapped, MAP_FAILED);
-                        auto* const to = static_cast<std::byte*>(mapped);
-                        if (pages == Pages::used) std::memset(to, 0, room);
-                        if (in_place != 'n') std::ranges::copy(in_place == 'l' ? left : right, own.data());
-                        combine_for_peer(cache, combiner, in_place == 'l' ? own.data() : left.data(), in_place == 'r' ? own.data() : right.data(), to, bytes,
-                                         element, own.data());
-                        for (const std::byte* const made : {to, own.data()}) {
-                            EXPECT_TRUE(std::equal(made, made + bytes, expected.data())) << element << ' ' << in_place;
-                            EXPECT_EQ(made[bytes], std::byte{}) << element << ' ' << in_place;
-                        }
-                        munmap(mapped, room);
-                    }
 }
 
 #ifdef __SSE2__

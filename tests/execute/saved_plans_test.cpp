@@ -28,7 +28,7 @@ auto fields(const Step& s) {
 }
 
 auto fields(const BoundStep& s) {
-    return std::tuple(s.kind, s.order, s.from_buffer, s.to_buffer, s.fused, s.operand_buffer, s.place, s.acknowledged, s.lendable, s.stages_next_offer, s.peer,
+    return std::tuple(s.kind, s.order, s.from_buffer, s.to_buffer, s.fused, s.operand_buffer, s.place, s.acknowledged, s.lendable, s.peer,
                       s.message, s.tag, s.first_reader, s.readers, s.from, s.to, s.operand, s.bytes, s.cell, s.staging, s.channel);
 }
 

@@ -45,7 +45,6 @@ public:
             for (int r = 0; r < size(); ++r) compare_cells(w, r);
         for (int r = 0; r < size(); ++r) check_staging(r);
         for (int r = 0; r < size(); ++r) check_long_puts(r);
-        for (int r = 0; r < size(); ++r) check_staged_by_maker(r);
         for (int r = 0; r < size(); ++r) check_what_it_says(r);
         return std::move(result_);
     }
@@ -247,20 +246,6 @@ private:
                 fault(reader, "awaits message " + std::to_string(i) + " of rank " + std::to_string(writer) + " where that does not put it");
             if (p.lendable && !a.lendable) fault(reader, "does not expect that message " + std::to_string(i) + " of rank " + std::to_string(writer) + " is lent");
             if (!bit && p.cell != slots(writer).put_cell(reach_.local(writer), reach_.local(reader), p.message)) fault(writer, "puts into another's cell");
-        }
-    }
-
-    // A step that also stages what the next one offers.
-    void check_staged_by_maker(int r) {
-        const std::vector<BoundStep>& steps = of(r).steps;
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            const BoundStep& made = steps[i];
-            if (!made.stages_next_offer) continue;
-            const BoundStep* const offer = i + 1 < steps.size() ? &steps[i + 1] : nullptr;
-            const bool combines = made.kind == BoundKind::combine || (made.kind == BoundKind::get && (made.order != Order::overwrite || made.fused != Order::overwrite));
-            if (!combines || !offer || offer->kind != BoundKind::offer || offer->place != Place::staged ||
-                offer->from_buffer != made.to_buffer || offer->from != made.to || offer->bytes != made.bytes)
-                fault(r, "stages an offer that the step before it does not make");
         }
     }
 

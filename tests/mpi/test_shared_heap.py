@@ -19,7 +19,7 @@ def test_all_collectives(mpi, fanlight_only):
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_one_rank_without_it(mpi, fanlight_only):
     without = ["sh", "-c", '[ "${PMI_RANK:-$PMIX_RANK}" != 1 ] || export FANLIGHT_HEAP=off; exec "$@"', "sh"]
-    result = run(mpi, 3, "collectives --quick", {"SINGLE_COPY": "off"}, preloads=(HEAP, None), wrapper=without).must_be_ok()
+    result = run(mpi, 3, "collectives --quick", {"SINGLE_COPY": "off", "LENT_FROM": "16K"}, preloads=(HEAP, None), wrapper=without).must_be_ok()
     lent = [rank["lent"] for rank in result.report.json["by_rank"]]
     assert lent[0] > 50 < lent[2] and lent[1] == 0, f"{lent} messages were lent\n{result}"
 

@@ -90,6 +90,7 @@ def test_buffers_in_the_shared_heap(clean, tmp_path):
     report = tmp_path / "report.json"
     clean.setenv("FANLIGHT_REPORT", str(report))
     clean.setenv("FANLIGHT_SINGLE_COPY", "off")
+    clean.setenv("FANLIGHT_LENT_FROM", "16K")  # whatever it costs
     outcome = bench_run.run_once(contender, 2, 2, [*plan.arguments("bcast", contender, False), "--blocks=1", "--seconds=0.01"], plan.preload,
                                  shared_heap=plan.shared_heap)
     assert not outcome.problem, outcome.said
