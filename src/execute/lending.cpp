@@ -14,12 +14,10 @@ namespace {
 
 // So many messages lie between two looks, at most.  The readers read twice as often, and the first messages all.
 constexpr int seldom = 32, often_at_first = 32;
-// Cycles of the time-stamp counter for a line.  Measured: 1 to 6 more than for a line of its own where two cores share all
-// caches, 20 more where they share none; a copy to staging takes 4.
-constexpr std::uint64_t costly = 10;
 
 #ifdef __SSE2__
-// From when those before are over until all are: what is only queued takes no time.
+// Of the time-stamp counter, for a line, from when the stores before are over until all these are: what is only queued takes no
+// time.
 std::uint64_t cycles_of_stores(std::span<ArenaHeader::Line> lines) {
     unsigned core;
     _mm_mfence();
@@ -35,7 +33,7 @@ std::uint64_t cycles_of_stores(std::span<ArenaHeader::Line>) { return 0; }
 }  // namespace
 
 bool Lending::saw(std::uint64_t read, std::uint64_t own) {
-    const bool is_costly = read > own + costly;
+    const bool is_costly = static_cast<std::int64_t>(read - own) > costly;
     pays_ = !is_costly || (pays_ && !doubted_);
     doubted_ = is_costly;
     return pays_;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "catalogue.h"
+#include "execute/lending.h"
 #include "memory/segment.h"
 #include "topology/single_copy.h"
 
@@ -109,6 +110,22 @@ std::string in_a_namespace_of_its_own(Group& g) {
 TEST(Processes, PidNamespacesOfTheirOwn) {
     if (!may_make_pid_namespaces()) GTEST_SKIP() << "new pid namespaces are not allowed here";
     EXPECT_EQ(on_processes(3, false, in_a_namespace_of_its_own, true), 0);
+}
+
+// How many of a hundred messages each rank lends.
+std::string lends(Group& g, std::int64_t costly, std::uint64_t least, std::uint64_t most) {
+    Lending::costly = costly;
+    Problem p{.operation = Operation::allgather, .size = g.size(), .bytes = 65536};
+    if (std::string w = run_and_check(g, *find_algorithm(p.operation, "all-read-all"), p, 100, nullptr, true); !w.empty()) return w;
+    return g.lent() < least || g.lent() > most ? std::to_string(g.lent()) + " messages were lent" : std::string();
+}
+
+// The first is staged, since nobody has opened the arena yet; two looks say that it does not pay.
+TEST(Processes, LendWhereThatPays) {
+    for (const int size : {2, 3}) {
+        EXPECT_EQ(on_processes(size, false, [](Group& g) { return lends(g, 1'000'000, 90, 99); }), 0);
+        EXPECT_EQ(on_processes(size, false, [](Group& g) { return lends(g, -1'000'000, 2, 8); }), 0);
+    }
 }
 
 bool may_read_children() {
