@@ -41,8 +41,7 @@ bool Lending::saw(std::uint64_t read, std::uint64_t own) {
 
 bool Lending::look(ArenaHeader& arena) {
     // First soon, then less often.
-    looks_ = static_cast<std::uint8_t>(std::min(looks_ + 1, 5));
-    until_look_ = static_cast<std::uint8_t>(std::min(1 << looks_, seldom));
+    until_look_ = every_ = static_cast<std::uint8_t>(std::min(2 * every_, seldom));
     // In a page of their own: a processor may fetch more of a page than it reads.
     struct alignas(4096) Unread {
         ArenaHeader::Line lines[std::size(ArenaHeader{}.lines)];

@@ -41,7 +41,7 @@ public:
 private:
     bool look(ArenaHeader& arena);
 
-    std::uint8_t until_look_ = 2, looks_ = 0;  // messages; up to 5
+    std::uint8_t until_look_ = 2, every_ = 1;  // messages
     bool pays_ = true, doubted_ = false;
 };
 
