@@ -20,6 +20,7 @@ struct OneForAll {
     bool acceptable() { return (found = datatype(handle)) != nullptr; }
     const Datatype* of(int) const { return found; }
     std::ptrdiff_t unit() const { return found->extent; }
+    static constexpr bool in_bytes = false;
 };
 struct OneForEach {
     const MPI_Datatype* handles;
@@ -27,6 +28,7 @@ struct OneForEach {
     bool acceptable() const { return handles != nullptr; }
     const Datatype* of(int rank) const { return datatype(handles[rank]); }
     std::ptrdiff_t unit() const { return 1; }
+    static constexpr bool in_bytes = true;
 };
 
 // `none`: of which of them there is none (MPI_PROC_NULL), so that its arguments say nothing.
@@ -44,7 +46,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         if (!type) return false;
         const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(displacements[r]) * types.unit();
         // In bytes they may be addresses: then null is MPI_BOTTOM.
-        const bool addresses = types.unit() == 1 && distance != 0;
+        const bool addresses = Types::in_bytes && distance != 0;
         if (!memory && type->size > 0 && !addresses && (type->named() || type->contiguous)) return false;
         blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type,
                                                 device_memory::holds(static_cast<const std::byte*>(memory) + distance)};

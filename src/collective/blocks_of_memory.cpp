@@ -59,7 +59,8 @@ extern "C" {
 void* fanlight_alloc_mem(size_t bytes) {
     constexpr std::size_t line = 64;
     void* const block = blocks_of_memory::is_large(bytes) ? arena::allocate(bytes) : nullptr;
-    return block ? block : std::aligned_alloc(line, std::max(bytes + line - 1, line) / line * line);
+    if (block || bytes > SIZE_MAX - line) return block;
+    return std::aligned_alloc(line, std::max(bytes + line - 1, line) / line * line);
 }
 
 void fanlight_free_mem(void* block) {

@@ -170,8 +170,8 @@ bool persistent_freed(MPI_Request request) {
         --persistent;
         ++generation;
     }
+    p->abandoned = true;
     if (p->let_go()) delete p;
-    else p->abandoned = true;
     return true;
 }
 
@@ -212,7 +212,7 @@ Persistent::~Persistent() {
 
 void Persistent::start() {
     if (!as_it_lies_) [[unlikely]] repack();
-    active_ = true;
+    state_ |= active;
     if (group_.begin(*this, decision->plan, input_, output_, reduces_ ? &combiner_ : nullptr)) [[likely]] {
         apart_ = true;
         requests::count_in_library(1);
@@ -245,7 +245,7 @@ void Persistent::wait() {
 }
 
 void Persistent::end() {
-    active_ = false;
+    state_ &= ~active;
     apart_ = false;
     requests::count_in_library(-1);
 }
@@ -265,15 +265,15 @@ void Persistent::complete() {
 }
 
 void Persistent::complete_request() {
-    active_ = false;
-    const bool last = freed_;
-    mpi().Send(nullptr, 0, MPI_BYTE, 0, tag_, quiet_communicator());
+    const int tag = tag_;
+    // A thread that frees it from now on deletes it.
+    const bool last = (state_.fetch_and(~active) & freed) != 0;
+    mpi().Send(nullptr, 0, MPI_BYTE, 0, tag, quiet_communicator());
     if (last) delete this;
 }
 
 bool Persistent::let_go() {
-    freed_ = true;
-    return !active_;
+    return (state_.fetch_or(freed) & active) == 0;
 }
 
 }  // namespace fanlight

@@ -36,7 +36,7 @@ public:
     // While it completes in the library: advances it, and says whether it is finished; waits for that; ends it,
     // when it is finished; tells the MPI library of it.
     bool is_in_library() const { return apart_; }
-    bool is_active() const { return active_; }
+    bool is_active() const { return (state_ & active) != 0; }
     bool poll();
     void wait();
     void end();
@@ -87,8 +87,9 @@ private:
     void repack();
     void complete_request();
 
-    std::atomic<bool> active_{false};
-    bool apart_ = false, freed_ = false;
+    static constexpr unsigned active = 1, freed = 2;
+    std::atomic<unsigned> state_{0};
+    bool apart_ = false;
     int tag_ = 0;
     unsigned starts_ = 0;
 };

@@ -179,7 +179,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
-                      (own.count && wrongly_in_place(send, own_place(list, s->rank, receive)))))
+                      (own.bytes() && wrongly_in_place(send, own_place(list, s->rank, receive)))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     Problem& p = s->problem(Operation::allgatherv);
@@ -232,7 +232,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
-        if (own.count && wrongly_in_place(send, own_place(list, root, receive))) return call.pass(Reason::arguments);
+        if (own.bytes() && wrongly_in_place(send, own_place(list, root, receive))) return call.pass(Reason::arguments);
         if (own.bytes() != own_bytes(list, root)) {
             if (!s->on_one_node()) return call.pass(Reason::arguments);
             s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
@@ -295,7 +295,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
-        if (own.count && wrongly_in_place(receive, own_place(list, root, send))) return call.pass(Reason::arguments);
+        if (own.bytes() && wrongly_in_place(receive, own_place(list, root, send))) return call.pass(Reason::arguments);
         if (own.bytes() != own_bytes(list, root)) {
             if (!s->on_one_node()) return call.pass(Reason::arguments);
             s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());

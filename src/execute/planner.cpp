@@ -159,7 +159,10 @@ void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& pla
     if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
     plan.remote = remote(reach);
-    if (lengths_are_unknown(problem.operation)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
+    // A scatter's root has too little staging for all blocks; the readers' has room for them.
+    const bool stages_at_readers = problem.operation == Operation::scatter && algorithm.piecewise && !reach.nodes && size_ > 2 && size_ <= most_that_stage &&
+                                   mapped_scratch_.empty();
+    if (lengths_are_unknown(problem.operation) || stages_at_readers) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }
@@ -173,6 +176,8 @@ Plan Planner::plan(const Algorithm& algorithm, const Problem& problem, const Rea
 namespace {
 
 std::size_t lines_in(std::size_t bytes) { return bytes / 64 * 64; }
+
+bool scatters(Operation o) { return o == Operation::scatter || o == Operation::scatterv; }
 
 // Shorter pieces are mostly flags, or cost more by them than the kernel does for a whole block.
 constexpr std::size_t shortest_piece = 128, worth_a_flag = 8 * 1024;
@@ -205,7 +210,7 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     Problem p = problem;
     BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
     options.lends_offers = family_of(p.operation) != Family::neighbors;
-    options.readers_copy = p.operation == Operation::scatterv;
+    options.readers_copy = scatters(p.operation);
     options.stage_at_reader = share.at_reader;
     if (share.at_reader && p.rank != p.root) options.staged_from = lines_in(shared_slots_.staging_bytes() / share.writers) * (share.writers - 1);
     const std::size_t asked = p.parameters.piece ? p.parameters.piece : config().piece;
@@ -225,18 +230,18 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.uses_all_areas}, options, plan);
 }
 
-// A rank of gatherv puts to one alone, and so is put to by one alone in scatterv, where the root may
+// A rank of gatherv puts to one alone, and so is put to by one alone in scatter(v), where the root may
 // go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
 // a rank puts to its representative, or is put to by it, and to the root, or by it; by digits twice to a rank, once of them what
 // is packed.
 Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (family_of(algorithm.operation) == Family::neighbors) return {most};
-    const bool exchange = algorithm.operation == Operation::alltoallv, scatters = algorithm.operation == Operation::scatterv;
+    const bool exchange = algorithm.operation == Operation::alltoallv, from_the_root = scatters(algorithm.operation);
     const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
-    return {{scatters || exchange ? peers * ways : peers, peers}, exchange && near > 2, scatters && near > 2, ways};
+    return {{from_the_root || exchange ? peers * ways : peers, peers}, exchange && near > 2, from_the_root && near > 2, ways};
 }
 
 // Two operations, of which the second has its steps when the first is over.

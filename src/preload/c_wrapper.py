@@ -30,7 +30,7 @@ def c_wrapper(f, large):
              f'    static constinit fanlight::Next<decltype(&::{name})> next("{name}");']
     own = in_library(f)
     if f.name == "Waitall":
-        own += ["    if (fanlight::requests::any()) [[unlikely]] {",
+        own += ["    if (fanlight::requests::any() && count >= 0) [[unlikely]] {",
                 '        static constinit fanlight::Next<decltype(&::MPI_Test)> test("PMPI_Test");',
                 f"        return fanlight::requests::wait_all({', '.join(arguments)}, test.get());",
                 "    }"]
@@ -49,7 +49,7 @@ def c_wrapper(f, large):
     lines += caught(own, ["return fanlight::raised(e);"])
     if f.kind in AFTER:
         lines += [f"    const int error = next.get()({', '.join(arguments)});",
-                  f"    if (error == MPI_SUCCESS) {after(f)}", "    return error;", "}",
+                  *caught([f"    if (error == MPI_SUCCESS) {after(f)}"], ["return fanlight::raised(e);"]), "    return error;", "}",
                   *entry(f, name, serve, large)]
         return "\n".join(lines)
     if not f.is_collective:
@@ -59,7 +59,7 @@ def c_wrapper(f, large):
     if f.kind in ("served", "started", "initialised"):
         lines += is_served(f, ["return call.served(*d);"])
     passed = ", ".join(arguments)
-    lines += [f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});", "}"]
+    lines += [*caught([f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});"], ["return call.raised(e);"]), "}"]
     # The API's, and MPI's: where the library is linked alone, these stay the MPI library's.
     lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return {serve}({passed}); }}",
               *entry(f, name, serve, large)]

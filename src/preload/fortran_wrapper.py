@@ -80,7 +80,7 @@ def fortran_wrapper(f, names_of):
         lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
         # MPICH's mpi_f08 makes windows past this library, which so has not counted them.
         if f.kind in AFTER and names_of is fortran_names:
-            lines.append(f"    if (*ierror == MPI_SUCCESS) {after(f, fortran=True)}")
+            lines += caught([f"    if (*ierror == MPI_SUCCESS) {after(f, fortran=True)}"], ["*ierror = fanlight::raised(e);"])
     else:
         if f.kind == "counted":  # only what the report needs
             used = bytes_expression(f)
@@ -92,7 +92,7 @@ def fortran_wrapper(f, names_of):
             lines += is_served(f, [*([] if f.kind == "served" else ["*f_request = fanlight::fortran::request(request);"]),
                                    "*ierror = call.served(*d);", "return;"])
         lines += [f"    next.get()({', '.join(passed + ['ierror'])});",
-                  f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"]
+                  *caught([f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"], ["*ierror = call.raised(e);"])]
     lines.append("}")
     for alias in names[1:4]:
         lines.append(f'void {alias}({types}) __attribute__((alias("{names[0]}")));')

@@ -160,7 +160,7 @@ def test_algorithms(mpi, ranks, algorithms, plain, fanlight_only):
 
 
 # Where no rank knows all lengths, blocks are put in pieces, if at all.
-IN_PIECES = {a.operation for a in ALL if "piecewise" in a.restrictions}
+IN_PIECES = {a.operation for a in ALL if "piecewise" in a.restrictions} - {"scatter"}
 
 
 # Others than `one rank per core`: the same algorithms when pieces go through shared memory.
