@@ -126,6 +126,7 @@ int main(int argc, char **argv) {
     algorithms();
     many_choices();
     errors();
+    REQUIRE(fanlight_alloc_mem((size_t)-1) == NULL);  // a length computed as negative
     // MPI's own are the MPI library's, and not in the report, unless the library is preloaded too.
     for (int i = 0; i < 30; ++i) MPI_Barrier(comm);
     // So far, by the first rank that names a file; what comes later is in the whole one alone.

@@ -91,6 +91,18 @@ int main(int argc, char **argv) {
     SAY(Alltoallv(in, one, none, MPI_INT, out, one, NULL, MPI_INT, world));
 #endif
     SAY(Alltoallv(in, one, none, MPI_INT, out, one, none, MPI_DATATYPE_NULL, world));
+    // While an operation is in flight: rank 1 comes later.
+    MPI_Request request;
+    for (int i = 0; i < 20; ++i) {
+        MPI_Ibarrier(world, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        checked_allreduce(world, i, 3);
+    }
+    if (rank == 1) MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Ibarrier(world, &request);
+    SAY(Waitall(-1, &request, MPI_STATUSES_IGNORE));
+    if (rank == 0) MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_Datatype uncommitted;
     MPI_Type_contiguous(2, MPI_INT, &uncommitted);
     SAY(Bcast(in, 4, uncommitted, 0, world));
