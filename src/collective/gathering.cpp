@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -9,22 +10,32 @@
 
 namespace fanlight {
 
+namespace {
+
+std::atomic<bool> all_take_part{false};
+
+}  // namespace
+
+void all_gather() { all_take_part = true; }
+
+MPI_Comm everyone() { return all_take_part ? MPI_COMM_WORLD : MPI_COMM_SELF; }
+
 int writer_of(const std::string& file) {
     int rank = 0, ranks = 0, writer = 0;
-    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
-    mpi().Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi().Comm_rank(everyone(), &rank);
+    mpi().Comm_size(everyone(), &ranks);
     const int candidate = file.empty() ? ranks : rank;
-    mpi().Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    mpi().Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, everyone());
     return writer < ranks ? writer : -1;
 }
 
 std::string gathered_text(const std::string& own, int writer) {
     int rank = 0, ranks = 0;
-    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
-    mpi().Comm_size(MPI_COMM_WORLD, &ranks);
+    mpi().Comm_rank(everyone(), &rank);
+    mpi().Comm_size(everyone(), &ranks);
     const int length = static_cast<int>(own.size());
     std::vector<int> lengths(static_cast<std::size_t>(ranks)), places(lengths.size());
-    mpi().Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, MPI_COMM_WORLD);
+    mpi().Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, everyone());
     int total = 0;
     if (rank == writer)
         for (std::size_t r = 0; r < lengths.size(); ++r) {
@@ -32,7 +43,7 @@ std::string gathered_text(const std::string& own, int writer) {
             total += lengths[r];
         }
     std::string all(static_cast<std::size_t>(total), ' ');
-    mpi().Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, writer, MPI_COMM_WORLD);
+    mpi().Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, writer, everyone());
     return all;
 }
 
@@ -46,9 +57,14 @@ std::string library_version() {
 }
 
 std::string name_in_this_job(const std::string& file) {
+    if (file == "-") return file;
     MPI_Comm parent = MPI_COMM_NULL;
     mpi().Comm_get_parent(&parent);
-    return parent == MPI_COMM_NULL || file == "-" ? file : file + ".spawned-" + std::to_string(getpid());
+    const std::string name = parent == MPI_COMM_NULL ? file : file + ".spawned-" + std::to_string(getpid());
+    int rank = 0, ranks = 0;
+    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi().Comm_size(MPI_COMM_WORLD, &ranks);
+    return all_take_part || ranks == 1 ? name : name + ".rank-" + std::to_string(rank);
 }
 
 }  // namespace fanlight

@@ -153,7 +153,7 @@ void add_lines(Whole& whole, const std::string& lines) {
 // On rank `writer`; elsewhere it is empty.
 Whole gathered(int rank, int writer) {
     Whole whole;
-    mpi().Comm_size(MPI_COMM_WORLD, &whole.ranks);
+    mpi().Comm_size(everyone(), &whole.ranks);
     whole.by_rank.resize(static_cast<std::size_t>(whole.ranks));
     add_lines(whole, gathered_text(own_lines(rank), writer));
     return whole;
@@ -287,7 +287,7 @@ void put_to(const std::string& where, const Whole& whole) {
 // By all ranks, which need not all name one.
 void gather_into(const std::string& where) {
     int rank = 0;
-    mpi().Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi().Comm_rank(everyone(), &rank);
     const int writer = writer_of(where);
     if (writer < 0) return;
     const Whole whole = gathered(rank, writer);
@@ -313,6 +313,7 @@ void join(unsigned what) {
 }
 
 void begin(const char* name) {
+    all_gather();
     if (file().empty()) file() = name;
     if (!file().empty()) join(calls);
 }
@@ -336,6 +337,7 @@ void communicator(int ranks, Reason reason) {
 }
 
 void write_now(const std::string& where) {
+    all_gather();
     gather_into(where);
     join(calls);
 }

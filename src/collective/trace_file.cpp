@@ -35,12 +35,12 @@ std::int64_t ahead_of(int writer, int rank) {
     std::int64_t own[2 * barriers];
     for (int i = 0; i < barriers; ++i) {
         own[2 * i] = report::now_ns();
-        mpi().Barrier(MPI_COMM_WORLD);
+        mpi().Barrier(everyone());
         own[2 * i + 1] = report::now_ns();
     }
     std::int64_t theirs[2 * barriers];
     std::copy(std::begin(own), std::end(own), theirs);
-    mpi().Bcast(theirs, sizeof theirs, MPI_BYTE, writer, MPI_COMM_WORLD);
+    mpi().Bcast(theirs, sizeof theirs, MPI_BYTE, writer, everyone());
     if (rank == writer) return 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 2 * barriers; i += 2) {
@@ -112,16 +112,16 @@ private:
 void write(const std::string& file, const std::vector<const Events*>& threads, std::int64_t process_started_ns) {
     const Library& m = mpi();
     int rank = 0, ranks = 0;
-    m.Comm_rank(MPI_COMM_WORLD, &rank);
-    m.Comm_size(MPI_COMM_WORLD, &ranks);
+    m.Comm_rank(everyone(), &rank);
+    m.Comm_size(everyone(), &ranks);
     const int writer = writer_of(file);
     const std::int64_t ahead = ahead_of(writer, rank);
     // The first rank's start is zero.
     std::int64_t started = process_started_ns - ahead, first = 0;
-    m.Allreduce(&started, &first, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    m.Allreduce(&started, &first, 1, MPI_INT64_T, MPI_MIN, everyone());
     std::uint64_t own_left_out = 0, left_out = 0;
     for (const Events* t : threads) own_left_out += t->left_out();
-    m.Allreduce(&own_left_out, &left_out, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    m.Allreduce(&own_left_out, &left_out, 1, MPI_UINT64_T, MPI_SUM, everyone());
 
     std::FILE* out = nullptr;
     const std::string name = rank == writer ? name_in_this_job(file) : "";
@@ -140,7 +140,7 @@ void write(const std::string& file, const std::vector<const Events*>& threads, s
     for (int more = 1; more;) {
         const std::string own = lines.next(part);
         const int mine = !own.empty();
-        m.Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        m.Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, everyone());
         if (more) put(gathered_text(own, writer));
     }
     put("\n]}\n");
