@@ -114,18 +114,18 @@ def run(
         print(shlex.join([*(["env", *environment] if environment else []), *command]))
         raise typer.Exit(0)
     try:
-        for old in filter(None, (report_file, trace)):
+        for old in (f for file in filter(None, (report_file, trace)) for f in (file, *reports.of_single_ranks(file))):
             old.unlink(missing_ok=True)
         code = launch.run(command, found)
         for written, what in ((report_file or temporary, "report"), (trace, "trace")):
             if written and (not written.exists() or written.stat().st_size == 0):
-                messages.print(f"fanlight: no {what}: the program did not reach MPI_Finalize "
-                               f"(or never loaded {found.library})", markup=False, highlight=False)
+                messages.print(reports.why_none(what, written, found.library), markup=False, highlight=False)
             elif report and what == "report":
                 reports.show(reports.load(written), console)
     finally:
         if temporary:
-            temporary.unlink(missing_ok=True)
+            for file in (temporary, *reports.of_single_ranks(temporary)):
+                file.unlink(missing_ok=True)
     raise typer.Exit(code)
 
 

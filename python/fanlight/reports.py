@@ -43,6 +43,18 @@ def load(file: Path) -> Report:
     return Report(report)
 
 
+def of_single_ranks(file: Path) -> list[Path]:
+    """Where each rank wrote its own, since the ranks never agreed on one of all (src/collective/gathering.h)."""
+    return sorted(file.parent.glob(f"{file.name}.rank-*"))
+
+
+def why_none(what: str, file: Path, library: str) -> str:
+    if of_single_ranks(file):
+        return (f"fanlight: no {what} of all ranks: they agree on one in their second collective call on MPI_COMM_WORLD, "
+                f"and the program made fewer. --{'report-file' if what == 'report' else what} keeps each rank's own, as FILE.rank-0, ...")
+    return f"fanlight: no {what}: the program did not reach MPI_Finalize (or never loaded {library})"
+
+
 def of_trace(trace: dict) -> Report:
     """The report that the events of a trace (src/collective/trace_file.h) add up to."""
     ranks = trace["otherData"]["ranks"]

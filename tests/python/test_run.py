@@ -185,6 +185,21 @@ def test_report(fanlight, kind, prefix, tmp_path):
     assert sum(r["calls"] for r in rows if r["by"] == "fanlight") > 300
 
 
+def test_ranks_that_never_agreed_have_reports_of_their_own(fanlight, kind, prefix, tmp_path):
+    try:
+        libraries.preload_for(ABI[kind])
+    except FanlightError as e:
+        pytest.skip(e.problem)
+    file, code = tmp_path / "report.json", "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()"
+    (tmp_path / "report.json.rank-7").write_text("of an earlier run")
+    said = fanlight("run", "-n", "2", "--report-file", file, prefix / "bin" / "python", "-c", code).stderr
+    assert "second collective call on MPI_COMM_WORLD" in " ".join(said.split()), said
+    from fanlight import reports
+
+    assert [f.name for f in reports.of_single_ranks(file)] == ["report.json.rank-0", "report.json.rank-1"]
+    assert all(reports.load(f)["ranks"] == 1 for f in reports.of_single_ranks(file))
+
+
 def test_no_report_is_said(fanlight):
     python = environment_of("mpich") / "bin" / "python"
     try:
