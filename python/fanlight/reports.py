@@ -6,6 +6,7 @@ Its format is described in src/collective/report.h.
 from __future__ import annotations
 
 import json
+from glob import escape as escape_pattern
 from io import StringIO
 from pathlib import Path
 
@@ -45,12 +46,12 @@ def load(file: Path) -> Report:
 
 def of_single_ranks(file: Path) -> list[Path]:
     """Where each rank wrote its own, since the ranks never agreed on one of all (src/collective/gathering.h)."""
-    return sorted(file.parent.glob(f"{file.name}.rank-*"))
+    return sorted(f for f in file.parent.glob(f"{escape_pattern(file.name)}.rank-*") if f.suffix.removeprefix(".rank-").isdigit())
 
 
 def why_none(what: str, file: Path, library: str) -> str:
     if of_single_ranks(file):
-        return (f"fanlight: no {what} of all ranks: they agree on one in their second collective call on MPI_COMM_WORLD, "
+        return (f"fanlight: no {what} of all ranks: they agree on one in their second blocking collective call on MPI_COMM_WORLD, "
                 f"and the program made fewer. --{'report-file' if what == 'report' else what} keeps each rank's own, as FILE.rank-0, ...")
     return f"fanlight: no {what}: the program did not reach MPI_Finalize (or never loaded {library})"
 
@@ -59,7 +60,8 @@ def of_trace(trace: dict) -> Report:
     """The report that the events of a trace (src/collective/trace_file.h) add up to."""
     ranks = trace["otherData"]["ranks"]
     rows: dict[tuple, dict] = {}
-    by_rank = [{"seconds": 0.0, "waits": 0, "waited": 0.0, "for": {}} for _ in range(ranks)]
+    last = max((event["pid"] for event in trace["traceEvents"]), default=0)  # of a rank alone, itself
+    by_rank = [{"seconds": 0.0, "waits": 0, "waited": 0.0, "for": {}} for _ in range(max(ranks, last + 1))]
     for event in trace["traceEvents"]:
         if event["ph"] != "X":
             continue

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "collective/device_memory.h"
-#include "collective/gathering.h"
 #include "collective/hooks.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
@@ -104,10 +103,7 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
         mpi().Allreduce(mine.data(), least.data(), count, MPI_UINT64_T, MPI_MIN, comm);
     }
     const unsigned wanted = (least.back() == 0 ? report::trace : 0u) | (least[least.size() - 2] == 0 ? report::calls : 0u);
-    if (has_all_ranks(comm)) {
-        all_gather();
-        if (wanted) report::join(wanted);
-    }
+    if (has_all_ranks(comm)) report::join(wanted, report::calls | report::trace);
     for (std::size_t i = 0; i < own.size(); ++i)
         if (least[2 * i] != ~least[2 * i + 1]) {
             say_difference(own[i], comm, rank, size);

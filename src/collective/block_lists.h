@@ -46,7 +46,7 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         if (!type) return false;
         const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(displacements[r]) * types.unit();
         // In bytes they may be addresses: then null is MPI_BOTTOM.
-        const bool addresses = Types::in_bytes && distance != 0;
+        const bool addresses = types.unit() == 1 && (Types::in_bytes || sizeof(D) >= sizeof(void*)) && distance != 0;
         if (!memory && type->size > 0 && !addresses && (type->named() || type->contiguous)) return false;
         blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type,
                                                 device_memory::holds(static_cast<const std::byte*>(memory) + distance)};

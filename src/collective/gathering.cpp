@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -10,41 +9,31 @@
 
 namespace fanlight {
 
-namespace {
-
-std::atomic<bool> all_take_part{false};
-
-}  // namespace
-
-void all_gather() { all_take_part = true; }
-
-MPI_Comm everyone() { return all_take_part ? MPI_COMM_WORLD : MPI_COMM_SELF; }
-
-int writer_of(const std::string& file) {
+int writer_of(const std::string& file, MPI_Comm all) {
     int rank = 0, ranks = 0, writer = 0;
-    mpi().Comm_rank(everyone(), &rank);
-    mpi().Comm_size(everyone(), &ranks);
+    mpi().Comm_rank(all, &rank);
+    mpi().Comm_size(all, &ranks);
     const int candidate = file.empty() ? ranks : rank;
-    mpi().Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, everyone());
+    mpi().Allreduce(&candidate, &writer, 1, MPI_INT, MPI_MIN, all);
     return writer < ranks ? writer : -1;
 }
 
-std::string gathered_text(const std::string& own, int writer) {
+std::string gathered_text(const std::string& own, int writer, MPI_Comm all) {
     int rank = 0, ranks = 0;
-    mpi().Comm_rank(everyone(), &rank);
-    mpi().Comm_size(everyone(), &ranks);
+    mpi().Comm_rank(all, &rank);
+    mpi().Comm_size(all, &ranks);
     const int length = static_cast<int>(own.size());
     std::vector<int> lengths(static_cast<std::size_t>(ranks)), places(lengths.size());
-    mpi().Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, everyone());
+    mpi().Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, writer, all);
     int total = 0;
     if (rank == writer)
         for (std::size_t r = 0; r < lengths.size(); ++r) {
             places[r] = total;
             total += lengths[r];
         }
-    std::string all(static_cast<std::size_t>(total), ' ');
-    mpi().Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, writer, everyone());
-    return all;
+    std::string text(static_cast<std::size_t>(total), ' ');
+    mpi().Gatherv(own.data(), length, MPI_CHAR, text.data(), lengths.data(), places.data(), MPI_CHAR, writer, all);
+    return text;
 }
 
 std::string library_version() {
@@ -56,7 +45,7 @@ std::string library_version() {
     return version;
 }
 
-std::string name_in_this_job(const std::string& file) {
+std::string name_in_this_job(const std::string& file, MPI_Comm all) {
     if (file == "-") return file;
     MPI_Comm parent = MPI_COMM_NULL;
     mpi().Comm_get_parent(&parent);
@@ -64,7 +53,7 @@ std::string name_in_this_job(const std::string& file) {
     int rank = 0, ranks = 0;
     mpi().Comm_rank(MPI_COMM_WORLD, &rank);
     mpi().Comm_size(MPI_COMM_WORLD, &ranks);
-    return all_take_part || ranks == 1 ? name : name + ".rank-" + std::to_string(rank);
+    return all == MPI_COMM_WORLD || ranks == 1 ? name : name + ".rank-" + std::to_string(rank);
 }
 
 }  // namespace fanlight

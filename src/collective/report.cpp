@@ -28,6 +28,15 @@ std::atomic<unsigned> wanted{unknown};
 
 namespace {
 
+std::atomic<unsigned> known_to_all{0};
+
+// Who gathers what is wanted.
+MPI_Comm all_for(unsigned what) { return (known_to_all & what) != 0 ? MPI_COMM_WORLD : MPI_COMM_SELF; }
+
+}  // namespace
+
+namespace {
+
 const std::int64_t started = now_ns();
 
 // As class_of says.
@@ -105,7 +114,7 @@ struct Ratios {
     double sum = 0;
 };
 struct Whole {
-    int ranks = 0;
+    int ranks = 0, alone = -1;  // the rank that reports alone
     double seconds = 0;
     std::map<Row, Sums> calls;
     std::map<std::pair<int, std::string>, std::uint64_t> communicators;  // seen by their ranks
@@ -151,11 +160,12 @@ void add_lines(Whole& whole, const std::string& lines) {
 }
 
 // On rank `writer`; elsewhere it is empty.
-Whole gathered(int rank, int writer) {
+Whole gathered(int rank, int writer, MPI_Comm all) {
     Whole whole;
-    mpi().Comm_size(everyone(), &whole.ranks);
+    mpi().Comm_size(all, &whole.ranks);
+    if (all == MPI_COMM_SELF) mpi().Comm_rank(MPI_COMM_WORLD, &whole.alone);
     whole.by_rank.resize(static_cast<std::size_t>(whole.ranks));
-    add_lines(whole, gathered_text(own_lines(rank), writer));
+    add_lines(whole, gathered_text(own_lines(rank), writer, all));
     return whole;
 }
 
@@ -188,8 +198,9 @@ std::string of_rank(const Rank& rank) {
 
 std::string json(const Whole& whole) {
     std::ostringstream out;
-    out << "{\"fanlight_report\": 1,\n \"mpi\": " << quoted(library_version()) << ",\n \"ranks\": " << whole.ranks
-        << ",\n \"seconds\": " << whole.seconds << ",\n \"communicators\": [";
+    out << "{\"fanlight_report\": 1,\n \"mpi\": " << quoted(library_version()) << ",\n \"ranks\": " << whole.ranks;
+    if (whole.alone >= 0) out << ",\n \"rank\": " << whole.alone;
+    out << ",\n \"seconds\": " << whole.seconds << ",\n \"communicators\": [";
     const char* comma = "\n";
     for (const auto& [key, seen] : whole.communicators) {
         out << comma << "  {\"ranks\": " << key.first << ", \"count\": " << number(key.first, seen)
@@ -229,7 +240,7 @@ std::string json(const Whole& whole) {
 }
 
 std::string table(const Whole& whole) {
-    std::string out = "fanlight: collective calls of " + std::to_string(whole.ranks) + " ranks (sums over all)\n";
+    std::string out = "fanlight: collective calls of " + (whole.alone < 0 ? std::to_string(whole.ranks) + " ranks (sums over all)" : "rank " + std::to_string(whole.alone) + " alone") + "\n";
     char line[256];
     std::snprintf(line, sizeof line, "  %-22s %12s %12s %12s %14s  %s\n", "operation", "bytes from", "calls", "seconds",
                   "us per call", "by");
@@ -284,13 +295,13 @@ void put_to(const std::string& where, const Whole& whole) {
     if (!written) throw std::runtime_error("the report: cannot write " + where + ": " + std::strerror(error));
 }
 
-// By all ranks, which need not all name one.
-void gather_into(const std::string& where) {
+// By all of `all`, which need not all name one.
+void gather_into(const std::string& where, MPI_Comm all) {
     int rank = 0;
-    mpi().Comm_rank(everyone(), &rank);
-    const int writer = writer_of(where);
+    mpi().Comm_rank(all, &rank);
+    const int writer = writer_of(where, all);
     if (writer < 0) return;
-    const Whole whole = gathered(rank, writer);
+    const Whole whole = gathered(rank, writer, all);
     if (rank == writer) put_to(where, whole);
 }
 
@@ -307,15 +318,15 @@ void count_for_tools(bool wanted_by_any) {
     else wanted.fetch_and(~tools, std::memory_order_relaxed);
 }
 
-void join(unsigned what) {
+void join(unsigned what, unsigned known) {
     on();
+    known_to_all.fetch_or(known);
     wanted.fetch_or(what, std::memory_order_relaxed);
 }
 
 void begin(const char* name) {
-    all_gather();
     if (file().empty()) file() = name;
-    if (!file().empty()) join(calls);
+    join(file().empty() ? 0 : calls, calls);
 }
 
 std::int64_t now_ns() {
@@ -337,15 +348,14 @@ void communicator(int ranks, Reason reason) {
 }
 
 void write_now(const std::string& where) {
-    all_gather();
-    gather_into(where);
-    join(calls);
+    gather_into(where, MPI_COMM_WORLD);
+    join(calls, calls);
 }
 
 void write() {
     if (on(calls)) {
         try {
-            gather_into(file().empty() ? file() : name_in_this_job(file()));
+            gather_into(file().empty() ? file() : name_in_this_job(file(), all_for(calls)), all_for(calls));
         } catch (const std::runtime_error& e) {
             say(e.what());
         }
@@ -353,7 +363,7 @@ void write() {
     if (on(trace)) {
         std::vector<const trace_file::Events*> threads;
         for (const Book& book : books().all) threads.push_back(&book.events);
-        trace_file::write(config().trace, threads, started);
+        trace_file::write(config().trace, threads, started, all_for(trace));
     }
 }
 

@@ -16,7 +16,8 @@
 // between them.  A class is of the bytes of one call on
 // one rank: the vector, or one block.  calls, bytes and seconds are sums over all ranks,
 // seconds_max is the most of one rank; `seconds` at the top is the longest run of a rank, from
-// its start to MPI_Finalize.  `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls, how many
+// its start to MPI_Finalize.  Where a rank reports alone (gathering.h), "ranks" is 1 and "rank" says which it is.
+// `by_rank` has what each rank of MPI_COMM_WORLD spent in these calls, how many
 // of its messages were lent, so that others read them where they lay (execute/peer_memory.h), and what it waited in Fanlight (also in MPI_Wait) for more than some microseconds, and the peers for which it
 // waited longest; rank -1 stands for messages from other nodes.  `guard` has what the guard found (guard.h): on how many
 // communicators, whether the MPI library's own serves such calls since, the mean ratio of our time to its; "bytes_to" is
@@ -95,8 +96,8 @@ Count counted(const char* operation, bool is_served, const Reason* reason = null
 // Whether it is counted for tools, from now on.
 void count_for_tools(bool);
 
-// From now on, because another rank of MPI_COMM_WORLD has a file for it.
-void join(unsigned what);
+// From now on, because a rank of MPI_COMM_WORLD has a file for it.  Of what is `known` all ranks do the same.
+void join(unsigned what, unsigned known);
 // From now on, to this file where FANLIGHT_REPORT names none; by all ranks.
 void begin(const char* file);
 
@@ -104,7 +105,7 @@ void begin(const char* file);
 // while no other thread is in a call.  Throws std::runtime_error where the file cannot be written, on that rank.
 void write_now(const std::string& file);
 
-// By all ranks where it is on, from MPI_Finalize before MPI ends.
+// From MPI_Finalize before MPI ends; by all ranks where they know that it is on (join), else each writes its own.
 void write();
 
 }  // namespace fanlight::report

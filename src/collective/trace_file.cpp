@@ -30,17 +30,17 @@ namespace {
 
 // How far this rank's clock is ahead of the writer's: 0 where they may be one, as within a node.  No rank
 // leaves a barrier before all others have entered it, so that each gives a bound on either side.
-std::int64_t ahead_of(int writer, int rank) {
+std::int64_t ahead_of(int writer, int rank, MPI_Comm all) {
     constexpr int barriers = 16;
     std::int64_t own[2 * barriers];
     for (int i = 0; i < barriers; ++i) {
         own[2 * i] = report::now_ns();
-        mpi().Barrier(everyone());
+        mpi().Barrier(all);
         own[2 * i + 1] = report::now_ns();
     }
     std::int64_t theirs[2 * barriers];
     std::copy(std::begin(own), std::end(own), theirs);
-    mpi().Bcast(theirs, sizeof theirs, MPI_BYTE, writer, everyone());
+    mpi().Bcast(theirs, sizeof theirs, MPI_BYTE, writer, all);
     if (rank == writer) return 0;
     std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
     for (int i = 0; i < 2 * barriers; i += 2) {
@@ -109,22 +109,23 @@ private:
 
 }  // namespace
 
-void write(const std::string& file, const std::vector<const Events*>& threads, std::int64_t process_started_ns) {
+void write(const std::string& file, const std::vector<const Events*>& threads, std::int64_t process_started_ns, MPI_Comm all) {
     const Library& m = mpi();
-    int rank = 0, ranks = 0;
-    m.Comm_rank(everyone(), &rank);
-    m.Comm_size(everyone(), &ranks);
-    const int writer = writer_of(file);
-    const std::int64_t ahead = ahead_of(writer, rank);
+    int rank = 0, ranks = 0, world_rank = 0;
+    m.Comm_rank(MPI_COMM_WORLD, &world_rank);
+    m.Comm_rank(all, &rank);
+    m.Comm_size(all, &ranks);
+    const int writer = writer_of(file, all);
+    const std::int64_t ahead = ahead_of(writer, rank, all);
     // The first rank's start is zero.
     std::int64_t started = process_started_ns - ahead, first = 0;
-    m.Allreduce(&started, &first, 1, MPI_INT64_T, MPI_MIN, everyone());
+    m.Allreduce(&started, &first, 1, MPI_INT64_T, MPI_MIN, all);
     std::uint64_t own_left_out = 0, left_out = 0;
     for (const Events* t : threads) own_left_out += t->left_out();
-    m.Allreduce(&own_left_out, &left_out, 1, MPI_UINT64_T, MPI_SUM, everyone());
+    m.Allreduce(&own_left_out, &left_out, 1, MPI_UINT64_T, MPI_SUM, all);
 
     std::FILE* out = nullptr;
-    const std::string name = rank == writer ? name_in_this_job(file) : "";
+    const std::string name = rank == writer ? name_in_this_job(file, all) : "";
     bool written = true;
     const auto put = [&](const std::string& text) {
         if (rank == writer && written) written = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
@@ -132,16 +133,16 @@ void write(const std::string& file, const std::vector<const Events*>& threads, s
     if (rank == writer) out = std::fopen(name.c_str(), "w");
     put("{\"displayTimeUnit\": \"ns\", \"otherData\": {\"fanlight_trace\": 1, \"ranks\": " + std::to_string(ranks) +
         ", \"left_out\": " + std::to_string(left_out) + ", \"mpi\": \"" + library_version() + "\"},\n\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"fanlight\", \"pid\": " +
-        std::to_string(rank) + ", \"args\": {}}");
-    Lines lines(threads, rank, first + ahead);
-    put(gathered_text(lines.about_the_rank(), writer));
+        std::to_string(world_rank) + ", \"args\": {}}");
+    Lines lines(threads, world_rank, first + ahead);
+    put(gathered_text(lines.about_the_rank(), writer, all));
     // All ranks' text together may be longer than memory, and than an int.
     const std::size_t part = std::clamp<std::size_t>((std::size_t{64} << 20) / static_cast<std::size_t>(ranks), 4096, 1 << 20);
     for (int more = 1; more;) {
         const std::string own = lines.next(part);
         const int mine = !own.empty();
-        m.Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, everyone());
-        if (more) put(gathered_text(own, writer));
+        m.Allreduce(&mine, &more, 1, MPI_INT, MPI_MAX, all);
+        if (more) put(gathered_text(own, writer, all));
     }
     put("\n]}\n");
     if (rank != writer) return;

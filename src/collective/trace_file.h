@@ -38,7 +38,7 @@ private:
     std::uint64_t left_out_ = 0;
 };
 
-// By all ranks; `file` may be empty on some.
-void write(const std::string& file, const std::vector<const Events*>& threads, std::int64_t process_started_ns);
+// By the ranks of `all`; `file` may be empty on some.
+void write(const std::string& file, const std::vector<const Events*>& threads, std::int64_t process_started_ns, MPI_Comm all);
 
 }  // namespace fanlight::trace_file

@@ -155,14 +155,22 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
     return options.single_copy_from ? std::min(longest, options.single_copy_from - 1) : 0;
 }
 
+// A scatter's root has too little staging for all blocks; each reader's has room for its own.  Alike on all ranks, as all
+// know the length.
+bool Planner::scatters_at_readers(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
+    if (problem.operation != Operation::scatter || !algorithm.piecewise || reach.nodes || size_ <= 2 || size_ > most_that_stage) return false;
+    if (!mapped_scratch_.empty() || problem.parameters.piece != 0 || config().piece != 0) return false;
+    constexpr std::size_t most_pieces = 64;  // of one block: each is a step of the root's plan
+    const BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
+    const std::size_t length = length_of(problem);
+    return (options.single_copy && length >= options.single_copy_from) || length <= most_pieces * longest_piece(share(algorithm, reach, {}), shared_slots_);
+}
+
 void Planner::plan(const Algorithm& algorithm, const Problem& problem, Plan& plan, const Reach& reach, MostNeighbors most) const {
     if (const std::string why = restriction(algorithm, problem); !why.empty()) throw std::invalid_argument(why);
     plan.placed = shared_slots_.base() ? placed_ : 0;
     plan.remote = remote(reach);
-    // A scatter's root has too little staging for all blocks; the readers' has room for them.
-    const bool stages_at_readers = problem.operation == Operation::scatter && algorithm.piecewise && !reach.nodes && size_ > 2 && size_ <= most_that_stage &&
-                                   mapped_scratch_.empty();
-    if (lengths_are_unknown(problem.operation) || stages_at_readers) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
+    if (lengths_are_unknown(problem.operation) || scatters_at_readers(algorithm, problem, reach)) return plan_with_local_counts(algorithm, problem, share(algorithm, reach, most), reach, plan);
     const BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
     plan_pieces(algorithm, problem, cut(algorithm, problem, options), options, plan);
 }

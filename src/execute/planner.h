@@ -35,8 +35,8 @@ public:
     // Throws std::invalid_argument, on all members alike, if a restriction of the algorithm or the room for staging forbids
     // the problem.
     // `reach`: the schedule's ranks are not this group's members, but those of a communicator on several nodes.
-    // If lengths are unknown (lengths_are_unknown) the plan is one operation whatever the others' lengths are, so there is
-    // nothing to agree on: long blocks are put in pieces (Algorithm::piecewise), or copied once from the length on from which
+    // If lengths are unknown (lengths_are_unknown), and in scatter where blocks are staged at their readers, the plan is one
+    // operation whatever the others' lengths are, so there is nothing to agree on: long blocks are put in pieces (Algorithm::piecewise), or copied once from the length on from which
     // that pays.  The length of a piece follows from the largest number of blocks that a rank has for others, or gets from them.
     Plan plan(const Algorithm&, const Problem&, const Reach& = {}, MostNeighbors = {}) const;
     // The same, in the memory of a plan that is no longer needed.
@@ -94,7 +94,8 @@ private:
     void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
     static void find_awaited(std::vector<Awaited>, Plan::Lengths&);
     static void tell_lengths(const Problem&, Plan::Lengths&);
-    // Who shares the staging where lengths are not known.
+    bool scatters_at_readers(const Algorithm&, const Problem&, const Reach&) const;
+    // Who shares the staging where a plan is made with local counts.
     struct Share {
         MostNeighbors most;
         bool uses_all_areas = false, at_reader = false;

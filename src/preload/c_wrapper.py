@@ -59,7 +59,8 @@ def c_wrapper(f, large):
     if f.kind in ("served", "started", "initialised"):
         lines += is_served(f, ["return call.served(*d);"])
     passed = ", ".join(arguments)
-    lines += [*caught([f"    return call.passed(next.get()({passed}), [&] {{ return {bytes_expression(f)}; }});"], ["return call.raised(e);"]), "}"]
+    lines += [f"    const int error = next.get()({passed});",
+              *caught([f"    return call.passed(error, [&] {{ return {bytes_expression(f)}; }});"], ["return call.raised(e);"]), "}"]
     # The API's, and MPI's: where the library is linked alone, these stay the MPI library's.
     lines += [f"int fanlight_{f.operation}{suffix}({declaration}) {{ return {serve}({passed}); }}",
               *entry(f, name, serve, large)]

@@ -385,8 +385,9 @@ def test_the_ranks_never_agree_on_the_report(mpi, tmp_path, fanlight_only):
     result = run(mpi, 3, command, {"REPORT": ""}, timeout=30).must_be_ok()
     assert sorted(f.name for f in tmp_path.iterdir()) == ["report.rank-1", "trace.rank-1"], str(result)
     report = running.Report((tmp_path / "report.rank-1").read_text())
-    assert report.json["ranks"] == 1 and [c["calls"] for c in report.json["calls"]] == [1], str(report.json)
-    assert json.loads((tmp_path / "trace.rank-1").read_text())["otherData"]["ranks"] == 1
+    assert (report.json["ranks"], report.json["rank"]) == (1, 1) and [c["calls"] for c in report.json["calls"]] == [1], str(report.json)
+    trace = json.loads((tmp_path / "trace.rank-1").read_text())
+    assert trace["otherData"]["ranks"] == 1 and {e["pid"] for e in trace["traceEvents"]} == {1}, str(trace)
 
 
 @parametrize("mpi", [MPICH, repeated(MPICH_ABI)], ids=str)  # Intel MPI asks for the same

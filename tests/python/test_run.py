@@ -193,7 +193,7 @@ def test_ranks_that_never_agreed_have_reports_of_their_own(fanlight, kind, prefi
     file, code = tmp_path / "report.json", "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()"
     (tmp_path / "report.json.rank-7").write_text("of an earlier run")
     said = fanlight("run", "-n", "2", "--report-file", file, prefix / "bin" / "python", "-c", code).stderr
-    assert "second collective call on MPI_COMM_WORLD" in " ".join(said.split()), said
+    assert "second blocking collective call on MPI_COMM_WORLD" in " ".join(said.split()), said
     from fanlight import reports
 
     assert [f.name for f in reports.of_single_ranks(file)] == ["report.json.rank-0", "report.json.rank-1"]
