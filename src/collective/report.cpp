@@ -33,10 +33,6 @@ std::atomic<unsigned> known_to_all{0};
 // Who gathers what is wanted.
 MPI_Comm all_for(unsigned what) { return (known_to_all & what) != 0 ? MPI_COMM_WORLD : MPI_COMM_SELF; }
 
-}  // namespace
-
-namespace {
-
 const std::int64_t started = now_ns();
 
 // As class_of says.

@@ -355,5 +355,21 @@ TEST(Needs, LongResultsGoPastTheCaches) {
     EXPECT_FALSE(has_long_results(Operation::bcast, "one-to-all", 1, 2 * many)) << "it keeps half the cache";
 }
 
+// Not a block in more than 64 pieces, which would make the root's plan long.
+TEST(Needs, ScatterIsStagedAtItsReaders) {
+    const Algorithm& a = *find_algorithm(Operation::scatter, "root-writes-all");
+    const auto at_readers = [&](int size, std::size_t bytes, std::size_t piece = 0) {
+        Problem p = problem(a, size, bytes, 0);
+        p.parameters.piece = piece;
+        const Group group(std::span<std::byte>(), 0, size, false, Waiter::Hooks{}, size, size, SharedSlots::Capacity::one);
+        return group.plan(a, p).parts.front().schedule.stages_at_reader;
+    };
+    for (const int size : {3, 4, 16, 32}) EXPECT_TRUE(at_readers(size, 64 << 10)) << size;
+    for (const int size : {2, 33}) EXPECT_FALSE(at_readers(size, 64 << 10)) << size;
+    EXPECT_TRUE(at_readers(4, 4 << 20));
+    EXPECT_FALSE(at_readers(4, 8 << 20));
+    EXPECT_FALSE(at_readers(4, 64 << 10, 8 << 10));
+}
+
 }  // namespace
 }  // namespace fanlight
