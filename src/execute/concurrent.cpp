@@ -21,7 +21,7 @@ void Group::prepare(Run& run, const Plan& plan, const void* input, void* output,
     run.taken_ = sequence_;
     run.first_message_slot_ = message_slots_;
     for (const Plan::Part& part : plan.parts) {
-        sequence_ = executor_.number(part.schedule, sequence_) + executor_.numbers(part.schedule) * part.repeat;
+        sequence_ += part.repeat;
         message_slots_ += part.repeat;
     }
     run.end_ = sequence_;
@@ -43,12 +43,11 @@ Run::Piece& Group::begin_piece(Run& run) {
         piece.schedule = &lengths->blocks;
         if (piece.scratch.size() < lengths->blocks.scratch_bytes) piece.scratch.resize(lengths->blocks.scratch_bytes);
     }
-    piece.taken = run.taken_;
+    piece.sequence = run.taken_++;
     piece.cursor = {};
     piece.has_slot = piece.read_by_others = piece.over = false;
     if (RemoteTransport* const remote = run.plan_->remote) piece.remote = remote->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;
-    run.taken_ = executor_.number(part.schedule, run.taken_) + executor_.numbers(part.schedule);
     // A rank that has no part in it may have no buffers.
     const auto behind = [&](auto* buffer) {
         return reinterpret_cast<decltype(buffer)>(reinterpret_cast<std::uintptr_t>(buffer) + run.plan_->piece_bytes);
@@ -110,8 +109,8 @@ void Group::advance(Run& run, Run::Piece& piece) {
     if (!piece.read_by_others) {
         if (piece.cursor.step < schedule.ahead) executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.ahead, poll);
         if (!piece.has_slot) {
-            if (!executor_.slot_is_free(schedule, piece.taken, piece.sequence, poll)) return;
-            executor_.lockstep.record_call(piece.taken, run.plan_->called);
+            if (!executor_.slot_is_free(schedule, piece.sequence, piece.cursor, poll)) return;
+            executor_.lockstep.record_call(piece.sequence, run.plan_->called);
             piece.has_slot = true;
         }
         if (!executor_.steps(schedule, Executor::Frame::of(run, piece), piece.cursor, schedule.steps.size(), poll)) return;

@@ -39,7 +39,7 @@ public:
     static std::size_t from_times(std::size_t bytes, double twice, double once, double once_short);
 
 private:
-    std::byte* staging(std::size_t i, int rank) const { return shared_slots_.staging(i, rank); }
+    std::byte* staging(std::size_t i, int rank) const { return shared_slots_.area(rank, i); }
 
     SharedSlots shared_slots_;
     const int rank_;

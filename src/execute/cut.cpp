@@ -157,7 +157,7 @@ private:
 // overlaps, and each piece costs a switch of contexts; but long ones no longer fit in the cache.  So
 // the lengths there were measured.
 std::size_t Planner::staged_piece(Operation operation, std::size_t length, bool oversubscribed) {
-    constexpr std::size_t shortest = 32 * 1024, one_way_longest = 64 * 1024, usual = 128 * 1024, both_ways_longest = 256 * 1024;
+    constexpr std::size_t shortest = 32 * 1024, usual = 128 * 1024, both_ways_longest = 256 * 1024;
     const bool one_way = operation == Operation::bcast || operation == Operation::scatter || operation == Operation::reduce;
     if (oversubscribed) return usual * (operation == Operation::allreduce ? 4 : operation == Operation::reduce_scatter_block ? 2 : 1);
     if (one_way) return std::clamp(length / 4, shortest, one_way_longest);

@@ -28,7 +28,8 @@ void Executor::enter() {
     all_done_ = 0;
     long_staged_ = 0;
     has_later_areas_ = false;
-    latest_ = went_ahead_ = put_ahead_ = 0;
+    in_many_ = next_ = begun_ = put_ahead_ = 0;
+    used_.assign(shared_slots_.areas() + shared_slots_.later_areas(), 0);
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
     readers_cache_ = readers_sums_ = {.of_a_shared_core = waiter.oversubscribed()};
     caches_.assign(static_cast<std::size_t>(size_), readers_cache_);
@@ -59,28 +60,32 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
     return mapped_scratch_.data() + p * (mapped_scratch_.size() / static_cast<std::size_t>(size_)) + offset;
 }
 
-bool Executor::may_go_ahead(std::uint64_t sequence) {
-    if (went_ahead_ == sequence + 1) return true;
-    if (latest_ != sequence) return false;
-    for (int r = 0; r < size_; ++r) {
-        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
-        if (r != rank_ && known < sequence && (known = load(shared_slots_.member(r).done)) < sequence) return false;
+bool Executor::takes_more(const SharedSlots::Areas& areas, std::uint64_t sequence) {
+    for (std::uint64_t i = areas.first; i < areas.first + areas.count; ++i) {
+        if (used_[i] == sequence + 1) continue;  // what had this cell before was taken
+        for (int r = 0; r < size_; ++r) {
+            std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
+            if (known < used_[i] && (known = load(shared_slots_.member(r).done)) < used_[i]) return false;
+        }
     }
-    went_ahead_ = sequence + 1;
+    take(areas, sequence);
     return true;
 }
 
-std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequence, const BoundStep& s) {
-    if (schedule.stages_at_reader && s.kind == BoundKind::put) return shared_slots_.staging(sequence, s.peer) + s.staging;
+std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequence, const Cursor& cursor, const BoundStep& s) {
+    if (schedule.stages_at_reader && s.kind == BoundKind::put) return shared_slots_.area(s.peer, sequence & (shared_slots_.areas() - 1)) + s.staging;
     // So many earn back what the memory takes.
     constexpr std::size_t many = 64;
     if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
-    // A long row of puts goes from area to area, and not round in the places that were just read.  Any area will do: what had
-    // this cell before was taken.
-    if (schedule.reuses_cells && s.kind == BoundKind::put && uses_later_areas(schedule) && may_go_ahead(sequence))
-        sequence = put_ahead_++ / static_cast<std::uint64_t>(shared_slots_.depth()) * numbers(schedule);
-    return shared_slots_.staging(sequence, rank_, schedule.staged, shared_slots_.staging_bytes() * numbers(schedule), uses_later_areas(schedule)) +
-           s.staging;
+    // A long row of puts goes from area to area, and not round in the places that were just read.
+    if (schedule.reuses_cells && s.kind == BoundKind::put && uses_later_areas(schedule)) {
+        const std::uint64_t turn = put_ahead_ / static_cast<std::uint64_t>(shared_slots_.depth());
+        if (const SharedSlots::Areas areas = shared_slots_.staging(turn, rank_, schedule.staged, true); takes_more(areas, sequence)) {
+            ++put_ahead_;
+            return areas.at + s.staging;
+        }
+    }
+    return cursor.staging + s.staging;
 }
 
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {

@@ -30,23 +30,9 @@ public:
 
     // Where one operation works.
     struct Frame;
-    // The number of an operation if earlier ones have taken those below `taken`, and how many numbers it takes.
-    std::uint64_t number(const BoundSchedule& schedule, std::uint64_t taken) const {
-        return schedule.uses_all_areas ? (taken + shared_slots_.areas() - 1) / shared_slots_.areas() * shared_slots_.areas() : taken;
-    }
-    // So many operations, itself the last, may have something in their staging.
-    std::uint64_t areas(const BoundSchedule& schedule) const {
-        return schedule.uses_all_areas ? 1 : uses_later_areas(schedule) ? shared_slots_.later_areas() : shared_slots_.areas();
-    }
-    // What is short stays in the first ones: of the others, which lie a power of two apart, a cache holds few lines.
-    bool uses_later_areas(const BoundSchedule& schedule) const {
-        return has_later_areas_ && !schedule.stages_at_reader && schedule.staged >= SharedSlots::goes_round_from;
-    }
-    std::uint64_t numbers(const BoundSchedule& schedule) const { return schedule.uses_all_areas ? shared_slots_.areas() : 1; }
-    // Whether an operation that stages nothing has its slot, as far as known without reading the others' counters.
-    bool has_free_slot(std::uint64_t sequence) const { return sequence < all_done_ + shared_slots_.slots(); }
+    // And the areas in which it stages.
     template <class Wait>
-    bool slot_is_free(const BoundSchedule&, std::uint64_t taken, std::uint64_t& sequence, const Wait&);
+    bool slot_is_free(const BoundSchedule&, std::uint64_t sequence, Cursor&, const Wait&);
     template <class Wait>
     bool steps(const BoundSchedule&, const Frame&, Cursor&, std::size_t end, const Wait&);
     template <class Wait>
@@ -63,10 +49,21 @@ private:
     static void load_flags(const BoundStep* gather, const std::byte* slot);
     // Where this process reaches what the peer calls `there`; null: nowhere.
     std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
-    // Whether this operation may stage in the areas of those to come: it is the last one that began, and all before it are over.
-    bool may_go_ahead(std::uint64_t sequence);
+    // What is short stays in the first areas: of the later ones, which lie a power of two apart, a cache holds few lines.
+    bool uses_later_areas(const BoundSchedule& schedule) const {
+        return has_later_areas_ && !schedule.stages_at_reader && schedule.staged >= SharedSlots::goes_round_from;
+    }
+    // Operations that must be over before these areas may be used again.
+    std::uint64_t last_use(const SharedSlots::Areas& areas) const {
+        return *std::max_element(used_.begin() + static_cast<std::ptrdiff_t>(areas.first), used_.begin() + static_cast<std::ptrdiff_t>(areas.first + areas.count));
+    }
+    void take(const SharedSlots::Areas& areas, std::uint64_t sequence) {
+        for (std::uint64_t i = 0; i < areas.count; ++i) used_[areas.first + i] = sequence + 1;
+    }
+    // Without waiting, areas beside those that the operation has.
+    bool takes_more(const SharedSlots::Areas&, std::uint64_t sequence);
     // Where this rank stages the step's message.
-    std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const BoundStep&);
+    std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const Cursor&, const BoundStep&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to, const std::byte* operand, const BoundSchedule&);
@@ -94,9 +91,12 @@ private:
     PeersCache readers_cache_, readers_sums_;
     std::size_t long_staged_ = 0;  // so many messages
     bool has_later_areas_ = false;
-    std::uint64_t latest_ = 0;       // the operation that began last
-    std::uint64_t went_ahead_ = 0;   // and one: the operation that last did
-    std::uint64_t put_ahead_ = 0;    // so many puts
+    // The operation that last staged in each of this rank's areas, and one.
+    std::vector<std::uint64_t> used_;
+    std::uint64_t in_many_ = 0;   // the last one in which a rank may have staged in more than one, and one
+    // The operations before `next_` have their slots, and of those from there on the ones in `begun_`.
+    std::uint64_t next_ = 0, begun_ = 0;
+    std::uint64_t put_ahead_ = 0;    // so many puts of long rows
 };
 
 }  // namespace fanlight

@@ -14,22 +14,20 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
     // The others wait for this; what is noted down for later comes after it.
     const Poll poll{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
-    std::uint64_t sequence = 0;
     Cursor cursor;
-    const bool begins = plan.sends_complete_first && executor_.slot_is_free(schedule, sequence_, sequence, poll);
+    const bool begins = plan.sends_complete_first && executor_.slot_is_free(schedule, sequence_, cursor, poll);
     // No further than that: to look at what others have not written yet would take the line away from them.
     if (begins) {
         auto* const from = const_cast<std::byte*>(static_cast<const std::byte*>(input));
-        const Executor::Frame frame{sequence, {from, static_cast<std::byte*>(output), run.scratch()}, combiner, plan.name.c_str()};
+        const Executor::Frame frame{sequence_, {from, static_cast<std::byte*>(output), run.scratch()}, combiner, plan.name.c_str()};
         executor_.steps(schedule, frame, cursor, schedule.sends_end, poll);
     }
     prepare(run, plan, input, output, combiner);
     if (!begins) return false;
     Run::Piece& piece = begin_piece(run);
-    piece.sequence = sequence;
     piece.has_slot = true;
     piece.cursor = cursor;
-    executor_.lockstep.record_call(doing_ = piece.taken, plan.called);
+    executor_.lockstep.record_call(doing_ = piece.sequence, plan.called);
     return cursor.step == schedule.sends_end;
 }
 

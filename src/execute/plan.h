@@ -62,7 +62,7 @@ struct BoundSchedule {
     std::size_t scratch_bytes = 0;
     std::size_t element = 1;
     std::size_t staged = 0;  // bytes, of this rank
-    bool uses_all_areas = false;    // some rank stages more than one area holds: the operation has them all
+    bool in_many_areas = false;     // some rank may stage more than one area holds
     bool stages_at_reader = false;
     bool reuses_cells = false;      // for more puts to one rank than there are cells
     bool has_long_results = false;  // what it gets goes past the caches

@@ -79,7 +79,7 @@ void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint
 
 // A fault of this library's, if anything.
 void Planner::must_have_room(const BoundSchedule& schedule) const {
-    if (!schedule.stages_at_reader && schedule.staged > shared_slots_.staging_bytes() * (schedule.uses_all_areas ? shared_slots_.areas() : 1))
+    if (!schedule.stages_at_reader && schedule.staged > shared_slots_.staging_bytes() * (schedule.in_many_areas ? shared_slots_.areas() : 1))
         throw std::logic_error("a plan stages " + std::to_string(schedule.staged) + " bytes, for which it has no room");
 }
 
@@ -98,7 +98,7 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const Problem p = whole ? problem : piece_of(problem, cut.bytes, pieces[i].first);
         bind_piece(algorithm, p, plan.called, options, plan.parts[i].schedule);
-        plan.parts[i].schedule.uses_all_areas = cut.uses_all_areas;
+        plan.parts[i].schedule.in_many_areas = cut.in_many_areas;
         must_have_room(plan.parts[i].schedule);
         plan.parts[i].repeat = pieces[i].number;
     }
@@ -139,11 +139,11 @@ void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, con
         for (std::vector<Block>* blocks : {&short_ones.blocks, &short_ones.sends})
             for (std::size_t i = 0; i < blocks->size(); ++i) (*blocks)[i] = {i, 1};
         bind_piece(algorithm, short_ones, plan.called, options, plan.moves);
-        plan.moves.uses_all_areas = own.uses_all_areas;
+        plan.moves.in_many_areas = own.in_many_areas;
         if (!moves_blocks_whole(short_ones, plan.moves)) return;
     }
     // A rank that rebinds its plan takes as many numbers as one that makes a new one: what it may rebind to fits into an area.
-    if (!lengths_are_unknown(o)) plan.moves.uses_all_areas = false;
+    if (!lengths_are_unknown(o)) plan.moves.in_many_areas = false;
     plan.rebinds_counts_to = longest;
 }
 
@@ -192,10 +192,11 @@ constexpr std::size_t shortest_piece = 128, worth_a_flag = 8 * 1024;
 
 }  // namespace
 
-// Each peer has as many slots in the staging as cells.
+// Each peer has as many slots in the staging as cells.  A rank has all its areas, which nobody waits for but itself, but in
+// another's only one: that one must leave some to the next operations.
 std::size_t Planner::longest_piece(const Share& share, const SharedSlots& slots) {
-    const std::size_t room = slots.staging_bytes() * (share.uses_all_areas ? slots.areas() : 1);
-    return lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(slots.depth()));
+    const std::size_t room = slots.staging_bytes() * (share.at_reader ? 1 : slots.areas());
+    return std::min(share.longest, lines_in(room / std::max<std::size_t>(share.most.peers, 1) / static_cast<std::size_t>(slots.depth())));
 }
 
 // Alike on all nodes: the largest has the least room for each rank.
@@ -234,32 +235,32 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     } else {
         options.single_copy_from = std::min(options.single_copy_from, room);
     }
-    if (lengths_travel(algorithm, p)) plan_lengths(algorithm, p, in_pieces && share.uses_all_areas, options, plan);
-    else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && share.uses_all_areas}, options, plan);
+    if (lengths_travel(algorithm, p)) plan_lengths(algorithm, p, in_pieces && !share.at_reader, options, plan);
+    else plan_pieces(algorithm, p, {std::max<std::size_t>(length_of(p), 1), in_pieces && !share.at_reader}, options, plan);
 }
 
-// A rank of gatherv puts to one alone, and so is put to by one alone in scatter(v), where the root may
-// go on to the next operations.  In alltoallv all wait for all: there an operation may have all areas.  By levels
-// a rank puts to its representative, or is put to by it, and to the root, or by it; by digits twice to a rank, once of them what
-// is packed.
+// A rank of gatherv puts to one alone, and so is put to by one alone in scatter(v).  There one copies in while the other copies
+// out, if both have a core.  By levels a rank puts to its representative, or is put to by it, and to the root, or by it; by
+// digits twice to a rank, once of them what is packed.
 Planner::Share Planner::share(const Algorithm& algorithm, const Reach& reach, MostNeighbors most) const {
     if (family_of(algorithm.operation) == Family::neighbors) return {most};
     const bool exchange = algorithm.operation == Operation::alltoallv, from_the_root = scatters(algorithm.operation);
     const std::size_t ways = lengths_first(algorithm) ? 2 : 1;
     const int near = reach.nodes ? reach.nodes->sizes().second : size_;  // alike on all nodes
     const std::size_t peers = exchange ? static_cast<std::size_t>(near - 1) : ways;
+    const std::size_t longest = exchange || (reach.nodes ? reach.oversubscribed : oversubscribed_) ? SIZE_MAX : one_way_longest;
     // A writer may put twice to one reader, and of two each has its half of the reader's area.
-    return {{from_the_root || exchange ? peers * ways : peers, peers}, exchange && near > 2, from_the_root && near > 2, ways};
+    return {{from_the_root || exchange ? peers * ways : peers, peers}, from_the_root && near > 2, ways, longest};
 }
 
 // Two operations, of which the second has its steps when the first is over.
-void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool uses_all_areas, const BindOptions& options, Plan& plan) const {
+void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, bool in_many_areas, const BindOptions& options, Plan& plan) const {
     Plan made;
     made.placed = plan.placed;
     made.remote = plan.remote;
     name(made, algorithm, problem, options.reach);
     made.parts.resize(2);
-    made.parts.back().schedule.uses_all_areas = uses_all_areas;
+    made.parts.back().schedule.in_many_areas = in_many_areas;
     made.lengths = std::make_unique<Plan::Lengths>();
     Plan::Lengths& lengths = *made.lengths;
     lengths.problem = problem;
@@ -271,7 +272,7 @@ void Planner::plan_lengths(const Algorithm& algorithm, const Problem& problem, b
     BindOptions whole = options_for(problem.operation, options.reach);
     whole.single_copy = false;
     bind_piece(*lengths_first(algorithm), own_lengths_of(algorithm, problem), made.called, whole, made.parts.front().schedule);
-    made.parts.front().schedule.uses_all_areas = told_at_most(algorithm, options.reach) > least_room(options.reach).staging_bytes();
+    made.parts.front().schedule.in_many_areas = told_at_most(algorithm, options.reach) > least_room(options.reach).staging_bytes();
     must_have_room(made.parts.front().schedule);
     plan = std::move(made);
 }
@@ -321,7 +322,7 @@ void Planner::bind_blocks(const Plan& plan) const {
         lengths.bound = false;
     }
     if (!lengths.bound) bind_piece(*plan.algorithm, lengths.problem, plan.called, lengths.options, lengths.blocks);
-    lengths.blocks.uses_all_areas = plan.parts.back().schedule.uses_all_areas;
+    lengths.blocks.in_many_areas = plan.parts.back().schedule.in_many_areas;
     lengths.bound = true;
 }
 

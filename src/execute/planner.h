@@ -81,25 +81,28 @@ private:
     // How all ranks alike cut a problem into pieces (cut.cpp).
     struct Cut {
         std::size_t bytes;
-        bool uses_all_areas;  // BoundSchedule::uses_all_areas
+        bool in_many_areas;  // BoundSchedule::in_many_areas
     };
     // `once`: the parameter of this name.
     BindOptions options_for(Operation, const Reach&, std::size_t once = 0) const;
     Cut cut(const Algorithm&, const Problem&, BindOptions) const;
+    // A piece that one rank copies in while another copies out.
+    static constexpr std::size_t one_way_longest = 64 * 1024;
     static std::size_t staged_piece(Operation, std::size_t length, bool oversubscribed);
     void plan_pieces(const Algorithm&, const Problem&, Cut, BindOptions, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
     void must_have_room(const BoundSchedule&) const;
     static void find_long_results(const Problem&, Plan&);
-    void plan_lengths(const Algorithm&, const Problem&, bool uses_all_areas, const BindOptions&, Plan&) const;
+    void plan_lengths(const Algorithm&, const Problem&, bool in_many_areas, const BindOptions&, Plan&) const;
     static void find_awaited(std::vector<Awaited>, Plan::Lengths&);
     static void tell_lengths(const Problem&, Plan::Lengths&);
     bool scatters_at_readers(const Algorithm&, const Problem&, const Reach&) const;
     // Who shares the staging where a plan is made with local counts.
     struct Share {
         MostNeighbors most;
-        bool uses_all_areas = false, at_reader = false;
+        bool at_reader = false;
         std::size_t writers = 1;  // that stage at one reader; of two the first is the root
+        std::size_t longest = SIZE_MAX;  // a piece
     };
     Share share(const Algorithm&, const Reach&, MostNeighbors) const;
     SharedSlots least_room(const Reach&) const;

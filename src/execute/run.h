@@ -30,6 +30,7 @@ struct Mapped {
 struct Cursor {
     std::size_t step = 0;  // the next one
     std::size_t lent = 0;  // messages, which others may still read where they lie
+    std::byte* staging = nullptr;  // where its areas begin
 };
 
 class Executor;
@@ -59,8 +60,7 @@ private:
         const BoundSchedule* schedule = nullptr;
         const std::byte* input = nullptr;
         std::byte* output = nullptr;
-        // The numbers before `taken` are other operations', and this one's is `sequence`.
-        std::uint64_t taken = 0, sequence = 0;
+        std::uint64_t sequence = 0;
         Cursor cursor;
         bool has_slot = false;
         bool read_by_others = false;  // its own steps are done, some may still read its input
@@ -72,7 +72,7 @@ private:
     // The operations with lower numbers are over, as far as others wait for this member.
     std::uint64_t done() {
         for (std::uint64_t k = over_; k < begun_; ++k)
-            if (!piece(k).read_by_others) return piece(k).taken;
+            if (!piece(k).read_by_others) return piece(k).sequence;
         return taken_;
     }
 

@@ -75,30 +75,36 @@ struct Executor::Frame {
     }
 };
 
-// Its slot and its staging may be used again when every member has read all that it wanted of
-// the operations that used them before.
+// Its slot and its areas may be used again when every member has read all that it wanted of the operations that used them
+// before.  Areas are taken in the order of the operations, so that none waits for one that comes after it.
 template <class Wait>
-bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t taken, std::uint64_t& sequence, const Wait& wait) {
-    sequence = number(schedule, taken);
-    const std::uint64_t ahead = schedule.staged > 0 || schedule.uses_all_areas ? areas(schedule) : shared_slots_.slots();
-    std::uint64_t needed = sequence < ahead ? 0 : std::min(sequence + 1 - ahead, taken);
-    if (schedule.staged > 0) needed = std::max(needed, went_ahead_);
-    if (all_done_ >= needed) {
-        latest_ = std::max(latest_, sequence);
-        return true;
-    }
-    std::uint64_t least = taken;
-    for (int r = 0; r < size_; ++r) {
-        if (Wait::in_order && r == rank_) continue;
-        std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
-        if (known < needed) {
-            const std::uint64_t& done = shared_slots_.member(r).done;
-            if (!wait(r, [&] { return (known = load(done)) >= needed; })) return false;
+bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequence, Cursor& cursor, const Wait& wait) {
+    std::uint64_t needed = sequence < shared_slots_.slots() ? 0 : sequence + 1 - shared_slots_.slots();
+    SharedSlots::Areas areas;
+    const bool stages = schedule.staged > 0 || schedule.stages_at_reader;
+    if (!Wait::in_order && sequence != next_ && (stages || schedule.in_many_areas)) return false;
+    if (stages) areas = shared_slots_.staging(sequence, rank_, schedule.staged, uses_later_areas(schedule));
+    if (stages && !schedule.stages_at_reader) needed = std::max(needed, last_use(areas));
+    // Others' areas are those of their last operations, unless they took more.
+    else if (schedule.staged > 0) needed = std::max({needed, in_many_, sequence < shared_slots_.areas() ? 0 : sequence + 1 - shared_slots_.areas()});
+    if (all_done_ < needed) {
+        std::uint64_t least = sequence;
+        for (int r = 0; r < size_; ++r) {
+            if (Wait::in_order && r == rank_) continue;
+            std::uint64_t& known = known_done_[static_cast<std::size_t>(r)];
+            if (known < needed) {
+                const std::uint64_t& done = shared_slots_.member(r).done;
+                if (!wait(r, [&] { return (known = load(done)) >= needed; })) return false;
+            }
+            least = std::min(least, known);
         }
-        least = std::min(least, known);
+        all_done_ = least;
     }
-    all_done_ = least;
-    latest_ = std::max(latest_, sequence);
+    take(areas, sequence);
+    cursor.staging = areas.at;
+    if (schedule.in_many_areas) in_many_ = sequence + 1;
+    begun_ |= std::uint64_t{1} << (sequence - next_);
+    for (; begun_ & 1; begun_ >>= 1) ++next_;
     return true;
 }
 
@@ -152,7 +158,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     ++cursor.lent;
                     break;
                 } else {
-                    std::byte* const staged = staging(schedule, sequence, s);
+                    std::byte* const staged = staging(schedule, sequence, cursor, s);
                     copy_for_peer(caches_[static_cast<std::size_t>(s.peer)], staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
                 }
@@ -194,7 +200,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
-                        std::byte* const staged = staging(schedule, sequence, s);
+                        std::byte* const staged = staging(schedule, sequence, cursor, s);
                         copy_for_peer(readers_cache_, staged, from, s.bytes);
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {

@@ -11,9 +11,9 @@
 //                            remembers their last values
 //   called (rank)            what it calls in the last operations, for ranks that wait in vain
 //   opened (rank)            one bit for each rank: it can load from that one's arena (memory/arena.h)
-//   staging (rank)           payloads that are too long for a cell.  There are fewer areas than slots: operation s
-//                            uses area s mod areas(), or all if it stages more than one area holds.  A rank that
-//                            stages much takes more areas (later_areas)
+//   staging (rank)           payloads that are too long for a cell.  There are fewer areas than slots: each rank takes
+//                            its own in turn, in one operation as many as it needs, and says in the cell where a payload
+//                            lies.  A rank that stages much takes more areas (later_areas)
 //
 // Each rank owns a part of the segment, on pages of its own, and reserves it itself: the lines that it reads, and its
 // offers, register and staging.  The lines grow with the square of the ranks; with many ranks a line is one cache line for
@@ -168,18 +168,26 @@ public:
     }
     std::size_t register_words() const { return register_bytes_ / sizeof(std::uint64_t); }
 
-    // Where a rank stages in this operation; its areas lie one behind the other.
-    std::byte* staging(std::uint64_t sequence, int rank) const { return first_area(rank) + (sequence & (areas_ - 1)) * staging_bytes_; }
     // More areas, where there are few ranks, which a rank takes instead when it has staged much that is long.
     std::uint64_t later_areas() const { return later_areas_; }
     std::span<std::byte> later_staging(int rank) const { return {part(rank) + reserved_bytes_, later_areas_ * staging_bytes_}; }
-    // Where it stages `bytes`, all in this operation and no more than the `room`, that of one or of areas(), in the first or
-    // the later areas.  What is long goes to another place each time that it comes to the same area.  The longer ago a place
-    // was read, the less of it is still in its reader's own cache, from where a store would have to take it line by line.
-    std::byte* staging(std::uint64_t sequence, int rank, std::size_t bytes, std::size_t room, bool later) const {
-        const std::uint64_t areas = later ? later_areas_ : areas_;
-        std::byte* const area = (later ? part(rank) + reserved_bytes_ : first_area(rank)) + (sequence & (areas - 1)) * staging_bytes_;
-        return bytes < goes_round_from ? area : area + sequence / areas % (room / bytes) * bytes;
+    // Of a rank, the first ones and then the later ones; each kind lies one behind the other.
+    std::byte* area(int rank, std::uint64_t i) const {
+        return (i < areas_ ? first_area(rank) : part(rank) + reserved_bytes_ - areas_ * staging_bytes_) + i * staging_bytes_;
+    }
+    // So many in a row, and where in them a rank stages.
+    struct Areas {
+        std::uint64_t first = 0, count = 0;
+        std::byte* at = nullptr;
+    };
+    // For `bytes`, in each turn the next ones.  What is long goes to another place each time that it comes to the same area.
+    // The longer ago a place was read, the less of it is still in its reader's own cache, from where a store would have to take
+    // it line by line.  Two places of one length lie apart or are the same.
+    Areas staging(std::uint64_t turn, int rank, std::size_t bytes, bool later) const {
+        const std::uint64_t before = later ? areas_ : 0, all = later ? later_areas_ : areas_;
+        if (bytes < goes_round_from) return {before + (turn & (all - 1)), 1, area(rank, before + (turn & (all - 1)))};
+        const std::uint64_t count = (bytes - 1) / staging_bytes_ + 1, rows = all / count, first = before + turn % rows * count;
+        return {first, count, area(rank, first) + turn / rows % (count * staging_bytes_ / bytes) * bytes};
     }
 
     // One line for each member.

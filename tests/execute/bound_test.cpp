@@ -225,7 +225,7 @@ TEST(BoundAreas, AreAsManyForOtherLengthsAsForANewPlan) {
     const Problem before = with(area + 8);
     Problem after = with(area / 2);
     std::vector<Plan> plans = plans_of(groups, algorithm, before);
-    ASSERT_TRUE(plans.front().parts.front().schedule.uses_all_areas);
+    ASSERT_TRUE(plans.front().parts.front().schedule.in_many_areas);
     for (after.rank = 0; after.rank < size; ++after.rank) {
         Plan& plan = plans[static_cast<std::size_t>(after.rank)];
         const Group& group = *groups.all[static_cast<std::size_t>(after.rank)];
@@ -246,7 +246,7 @@ TEST(BoundAreas, HoldTheLengthsThatTravelFirst) {
         ASSERT_TRUE(plan.lengths);
         const BoundSchedule& first = plan.parts.front().schedule;
         EXPECT_GT(first.staged, groups.layout.staging_bytes());
-        EXPECT_TRUE(first.uses_all_areas) << "rank " << problem.rank;
+        EXPECT_TRUE(first.in_many_areas) << "rank " << problem.rank;
     }
 }
 

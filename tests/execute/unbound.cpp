@@ -266,7 +266,7 @@ private:
                 own += r == owner;
             }
         if (own > 0 && of(owner).staged == 0) fault(owner, "stages and does not say so");
-        const std::size_t room = slots(owner).staging_bytes() * (of(owner).uses_all_areas ? slots(owner).areas() : 1);
+        const std::size_t room = slots(owner).staging_bytes() * (of(owner).in_many_areas ? slots(owner).areas() : 1);
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Staged& a = all[i];
             if (a.end > room) fault(owner, "stages behind the end of its area");
@@ -278,7 +278,7 @@ private:
                 if (!later) fault(owner, "stages two messages in one place");
             }
         }
-        if (of(owner).uses_all_areas != of(0).uses_all_areas) fault(owner, "takes another number of staging areas than rank 0");
+        if (of(owner).in_many_areas != of(0).in_many_areas) fault(owner, "takes another number of staging areas than rank 0");
     }
 
     // Its source is read until it has settled, its target may be written as soon as it is posted.

@@ -40,8 +40,7 @@ std::vector<Range> all_of(const SharedSlots& slots, int size) {
         put(&slots.member(r), sizeof(SharedSlots::Member), r);
         for (int of = 0; of < size; of += 64) put(&slots.opened(r, of), sizeof(std::uint64_t), r);
         for (std::uint64_t i = 0; i < slots.slots(); ++i) put(&slots.called(r, i), sizeof(SharedSlots::Called), r);
-        for (std::uint64_t i = 0; i < slots.areas(); ++i) put(slots.staging(i, r), slots.staging_bytes(), r);
-        for (std::uint64_t i = 0; i < slots.later_areas(); ++i) put(slots.staging(i, r, 0, 0, true), slots.staging_bytes(), r);
+        for (std::uint64_t i = 0; i < slots.areas() + slots.later_areas(); ++i) put(slots.area(r, i), slots.staging_bytes(), r);
         for (std::uint64_t i = 0; i < slots.slots(); ++i) {
             const std::byte* const slot = slots.slot(i);
             for (int k = 0; k < SharedSlots::offers_per_operation; ++k)
@@ -88,27 +87,32 @@ TEST(Parts, ALineHasOneWriter) {
     }
 }
 
-// As far apart in time as there is room for, and none over another's area.
+// As far apart in time as there is room for, and none in part over another one.
 TEST(Parts, WhatIsLongGoesRound) {
     for (const int size : {2, 3, 8}) {
         std::byte* const base = reinterpret_cast<std::byte*>(page);
         const SharedSlots slots(base, size);
         for (const bool later : {false, true})
-            for (const std::size_t bytes : {8192ul, 40000ul, 65536ul}) {
-                const std::uint64_t areas = later ? slots.later_areas() : slots.areas(), fit = slots.staging_bytes() / bytes, turns = areas * fit;
+            for (const std::size_t bytes : {8192ul, 40000ul, 65536ul, 3 * slots.staging_bytes() / 2, 3 * slots.staging_bytes()}) {
+                const std::uint64_t all = later ? slots.later_areas() : slots.areas(), before = later ? slots.areas() : 0;
+                if (all == 0) continue;
+                const std::uint64_t count = (bytes - 1) / slots.staging_bytes() + 1, turns = all / count * (count * slots.staging_bytes() / bytes);
                 std::vector<Range> places;
                 for (std::uint64_t i = 0; i < turns; ++i) {
-                    const auto at = static_cast<std::size_t>(slots.staging(i, 1, bytes, slots.staging_bytes(), later) - base);
-                    places.push_back({at, at + bytes, static_cast<int>(i % areas)});
-                    EXPECT_EQ(slots.staging(i + turns, 1, bytes, slots.staging_bytes(), later) - base, at);
+                    const SharedSlots::Areas areas = slots.staging(i, 1, bytes, later);
+                    EXPECT_EQ(areas.count, count);
+                    EXPECT_GE(areas.first, before);
+                    EXPECT_LE(areas.first + count, before + all);
+                    EXPECT_GE(areas.at, slots.area(1, areas.first)) << "before its areas";
+                    EXPECT_LE(areas.at + bytes, slots.area(1, areas.first) + count * slots.staging_bytes()) << "behind them";
+                    const auto at = static_cast<std::size_t>(areas.at - base);
+                    places.push_back({at, at + bytes, 1});
+                    EXPECT_EQ(slots.staging(i + turns, 1, bytes, later).at, areas.at);
                 }
                 std::ranges::sort(places, {}, &Range::begin);
-                for (std::size_t i = 1; i < places.size(); ++i) {
-                    EXPECT_LE(places[i - 1].end, places[i].begin) << bytes;
-                    EXPECT_LE(places[i - 1].owner, places[i].owner) << "in the area of another operation";
-                }
+                for (std::size_t i = 1; i < places.size(); ++i) EXPECT_LE(places[i - 1].end, places[i].begin) << bytes;
             }
-        EXPECT_EQ(slots.staging(4 * slots.areas(), 0, SharedSlots::goes_round_from - 1, slots.staging_bytes(), false), slots.staging(0, 0)) << "short";
+        EXPECT_EQ(slots.staging(4 * slots.areas(), 0, SharedSlots::goes_round_from - 1, false).at, slots.area(0, 0)) << "short";
         EXPECT_EQ(slots.later_areas() > 0, size < 8);
     }
 }
