@@ -116,7 +116,7 @@ Page Pages::take(Page pages, Page alignment) noexcept {
         const Page end = aligned(first, alignment) + pages;
         if (end > pages_) return 0;
         if (before) remove(first, before);
-        had = end - first;
+        had = std::max(before, end - first);
         used_ = std::max(used_, end);
     }
     const Page begin = aligned(first, alignment), end = begin + pages;

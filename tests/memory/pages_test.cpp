@@ -67,6 +67,24 @@ TEST(Pages, BlocksNeverOverlapWhateverIsTakenGivenAndResized) {
     EXPECT_EQ(pages.take(all - 1, 1), 1u) << "what is free is not one extent";
 }
 
+// The last extent is long enough, but stands in a list behind too many that are not: what is left of it stays free.
+TEST(Pages, NothingOfTheLastExtentIsLost) {
+    Pages pages;
+    ASSERT_TRUE(pages.create(10'000));
+    std::vector<Page> given;
+    for (int i = 0; i < 9; ++i) {
+        given.push_back(pages.take(64, 1));
+        ASSERT_TRUE(pages.take(16, 1));
+    }
+    const Page last = pages.take(71, 1);
+    pages.give(last);
+    for (const Page block : given) pages.give(block);
+    EXPECT_EQ(pages.take(65, 1), last);
+    const Page behind = pages.take(6, 1);
+    ASSERT_EQ(behind, last + 65);
+    EXPECT_EQ(pages.next_block(last + 65).first, behind);
+}
+
 TEST(Pages, TakesTheShortExtentAndLeavesTheLongOneWhole) {
     Pages pages;
     ASSERT_TRUE(pages.create(10'000));
