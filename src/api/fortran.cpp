@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+
 #pragma GCC visibility push(default)
 // The module's, in the program, where there is one: the loader then finds that everywhere.
 extern "C" {
@@ -16,32 +17,9 @@ int fanlight_fortran_in_place = 0;
 
 namespace fanlight::api {
 
+#if !defined(OPEN_MPI)
 namespace {
 
-#if defined(OPEN_MPI)
-constexpr const char *from = "_f2c", *to = "_c2f";
-#elif defined(FANLIGHT_STANDARD_ABI)
-constexpr const char *from = "_fromint", *to = "_toint";
-#else
-constexpr const char *from = "", *to = "";  // C's number in MPICH's ABI
-#endif
-
-template <class To, class From>
-To convert([[maybe_unused]] const char* kind, [[maybe_unused]] const char* direction, From handle) {
-#if defined(OPEN_MPI) || defined(FANLIGHT_STANDARD_ABI)
-    static const auto function = [=] {  // each kind has types of its own
-        const std::string name = std::string("PMPI_") + kind + direction;
-        const auto found = reinterpret_cast<To (*)(From)>(find_in_mpi(name.c_str()));
-        if (!found) missing(name.c_str());
-        return found;
-    }();
-    return function(handle);
-#else
-    return handle;
-#endif
-}
-
-#if !defined(OPEN_MPI)
 // A variable of MPICH's libraries for Fortran: where mpif.h and `use mpi` have it, and mpi_f08.
 class Variable {
 public:
@@ -53,15 +31,15 @@ private:
     void* const* of_mpif_;
     const void* of_f08_;
 };
-#endif
 
 }  // namespace
+#endif
 
-MPI_Comm c_comm(MPI_Fint handle) { return convert<MPI_Comm>("Comm", from, handle); }
-MPI_Datatype c_datatype(MPI_Fint handle) { return convert<MPI_Datatype>("Type", from, handle); }
-MPI_Op c_op(MPI_Fint handle) { return convert<MPI_Op>("Op", from, handle); }
-MPI_Info c_info(MPI_Fint handle) { return convert<MPI_Info>("Info", from, handle); }
-MPI_Fint to_fortran(MPI_Request request) { return convert<MPI_Fint>("Request", to, request); }
+MPI_Comm c_comm(MPI_Fint handle) { return fortran::to_c<MPI_Comm>("Comm", handle); }
+MPI_Datatype c_datatype(MPI_Fint handle) { return fortran::to_c<MPI_Datatype>("Type", handle); }
+MPI_Op c_op(MPI_Fint handle) { return fortran::to_c<MPI_Op>("Op", handle); }
+MPI_Info c_info(MPI_Fint handle) { return fortran::to_c<MPI_Info>("Info", handle); }
+MPI_Fint to_fortran(MPI_Request request) { return fortran::from_c("Request", request); }
 
 void* c_buffer(const void* given) {
     void* const address = const_cast<void*>(given);

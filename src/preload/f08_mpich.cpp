@@ -2,38 +2,14 @@
 // (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and Intel MPI 2021.)  Fanlight must not serve a barrier for ranks
 // that call it from C while the MPI library serves it for ranks that call it from Fortran.
 #include "collective/interposition.h"
-#include "collective/library.h"
 #include "fanlight/collectives.h"
+#include "preload/fortran_handle.h"
 #include "preload/next.h"
 
 #if !defined(OPEN_MPI)
 
-namespace {
-
-// A handle of Fortran's is C's number in MPICH's ABI; the standard ABI has a function for it.
-MPI_Comm communicator(const int* handle) {
-#if defined(FANLIGHT_STANDARD_ABI)
-    using Function = MPI_Comm (*)(int);
-    static const auto from_int = reinterpret_cast<Function>(fanlight::find_in_mpi("PMPI_Comm_fromint"));
-    if (!from_int) fanlight::missing("PMPI_Comm_fromint");
-    return from_int(*handle);
-#else
-    return *handle;
-#endif
-}
-
-int integer_of(MPI_Request request) {
-#if defined(FANLIGHT_STANDARD_ABI)
-    using Function = int (*)(MPI_Request);
-    static const auto to_int = reinterpret_cast<Function>(fanlight::find_in_mpi("PMPI_Request_toint"));
-    if (!to_int) fanlight::missing("PMPI_Request_toint");
-    return to_int(request);
-#else
-    return request;
-#endif
-}
-
-}  // namespace
+using fanlight::fortran::from_c;
+using fanlight::fortran::to_c;
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -42,7 +18,7 @@ extern "C" {
 void mpi_barrier_f08_(const int* comm, int* ierror) {
     static constinit fanlight::Next<decltype(&mpi_barrier_f08_)> next("mpi_barrier_f08_");
     if (!fanlight::takes_collectives()) return next.get()(comm, ierror);
-    const int error = fanlight_barrier(communicator(comm));
+    const int error = fanlight_barrier(to_c<MPI_Comm>("Comm", *comm));
     if (ierror) *ierror = error;
 }
 
@@ -50,8 +26,8 @@ void mpi_ibarrier_f08_(const int* comm, int* request, int* ierror) {
     static constinit fanlight::Next<decltype(&mpi_ibarrier_f08_)> next("mpi_ibarrier_f08_");
     if (!fanlight::takes_collectives()) return next.get()(comm, request, ierror);
     MPI_Request started = MPI_REQUEST_NULL;
-    const int error = fanlight_ibarrier(communicator(comm), &started);
-    *request = integer_of(started);
+    const int error = fanlight_ibarrier(to_c<MPI_Comm>("Comm", *comm), &started);
+    *request = from_c("Request", started);
     if (ierror) *ierror = error;
 }
 
@@ -60,8 +36,8 @@ void mpi_barrier_init_f08_(const int* comm, const int* info, int* request, int* 
     static constinit fanlight::Next<decltype(&mpi_barrier_init_f08_)> next("mpi_barrier_init_f08_");
     if (!fanlight::takes_collectives()) return next.get()(comm, info, request, ierror);
     MPI_Request initialised = MPI_REQUEST_NULL;
-    const int error = fanlight_barrier_init(communicator(comm), MPI_INFO_NULL, &initialised);
-    *request = integer_of(initialised);
+    const int error = fanlight_barrier_init(to_c<MPI_Comm>("Comm", *comm), MPI_INFO_NULL, &initialised);
+    *request = from_c("Request", initialised);
     if (ierror) *ierror = error;
 }
 #endif

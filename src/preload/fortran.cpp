@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "collective/communicator.h"
-#include "collective/library.h"
 #include "collective/neighborhood.h"
 #include "collective/requests.h"
 
@@ -31,13 +30,6 @@ private:
     const void* addresses_[4];
 };
 
-template <class Handle>
-Handle convert(const char* name, MPI_Fint handle) {
-    using Function = Handle (*)(MPI_Fint);
-    static const auto function = reinterpret_cast<Function>(find_in_mpi(name));
-    return function(handle);
-}
-
 }  // namespace
 
 void* buffer(void* address) {
@@ -48,8 +40,8 @@ void* buffer(void* address) {
     return address;
 }
 
-MPI_Comm communicator(const MPI_Fint* f) { return convert<MPI_Comm>("PMPI_Comm_f2c", *f); }
-MPI_Datatype datatype(const MPI_Fint* f) { return convert<MPI_Datatype>("PMPI_Type_f2c", *f); }
+MPI_Comm communicator(const MPI_Fint* f) { return to_c<MPI_Comm>("Comm", *f); }
+MPI_Datatype datatype(const MPI_Fint* f) { return to_c<MPI_Datatype>("Type", *f); }
 std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, const MPI_Fint* comm) {
     const Communicator* const known = communicators::find(communicator(comm));
     if (!known || known->reason() == Reason::intercommunicator || buffer == MPI_IN_PLACE) return {};
@@ -64,39 +56,17 @@ std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets
     for (int i = 0; i < (targets ? places.targets : places.sources); ++i) all.push_back(datatype(f + i));
     return all;
 }
-MPI_Op op(const MPI_Fint* f) { return convert<MPI_Op>("PMPI_Op_f2c", *f); }
-MPI_Info info(const MPI_Fint* f) { return convert<MPI_Info>("PMPI_Info_f2c", *f); }
-MPI_Fint request(MPI_Request c) {
-    static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Request)>(find_in_mpi("PMPI_Request_c2f"));
-    return function(c);
-}
+MPI_Op op(const MPI_Fint* f) { return to_c<MPI_Op>("Op", *f); }
+MPI_Info info(const MPI_Fint* f) { return to_c<MPI_Info>("Info", *f); }
+MPI_Fint request(MPI_Request c) { return from_c("Request", c); }
 
 }  // namespace fanlight::fortran
 #endif
 
 namespace fanlight::fortran {
 
-namespace {
-
-// A handle of Fortran's is C's number in MPICH's ABI.
-#if defined(OPEN_MPI)
-#define FROM_FORTRAN(Handle, name) convert<Handle>("PMPI_" name "_f2c", *f)
-#elif defined(FANLIGHT_STANDARD_ABI)
-#define FROM_FORTRAN(Handle, name) from_int<Handle>("PMPI_" name "_fromint", *f)
-template <class Handle>
-Handle from_int(const char* function, MPI_Fint number) {
-    static const auto convert = reinterpret_cast<Handle (*)(int)>(find_in_mpi(function));
-    if (!convert) missing(function);
-    return convert(number);
-}
-#else
-#define FROM_FORTRAN(Handle, name) *f
-#endif
-
-}  // namespace
-
-MPI_Request request(const MPI_Fint* f) { return FROM_FORTRAN(MPI_Request, "Request"); }
-MPI_Win window(const MPI_Fint* f) { return FROM_FORTRAN(MPI_Win, "Win"); }
+MPI_Request request(const MPI_Fint* f) { return to_c<MPI_Request>("Request", *f); }
+MPI_Win window(const MPI_Fint* f) { return to_c<MPI_Win>("Win", *f); }
 
 namespace {
 std::vector<MPI_Request> requests_of(MPI_Fint count, const MPI_Fint* all) {
@@ -111,21 +81,9 @@ void each(void (*act)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*
 }
 
 bool kept(MPI_Fint* f) {
-#if defined(OPEN_MPI)
-    MPI_Op c = op(f);
+    MPI_Op c = to_c<MPI_Op>("Op", *f);
     if (!requests::kept(&c)) return false;
-    static const auto function = reinterpret_cast<MPI_Fint (*)(MPI_Op)>(find_in_mpi("PMPI_Op_c2f"));
-    *f = function(MPI_OP_NULL);
-#elif defined(FANLIGHT_STANDARD_ABI)
-    static const auto from_int = reinterpret_cast<MPI_Op (*)(int)>(find_in_mpi("PMPI_Op_fromint"));
-    static const auto to_int = reinterpret_cast<int (*)(MPI_Op)>(find_in_mpi("PMPI_Op_toint"));
-    if (!from_int || !to_int) missing("PMPI_Op_fromint");
-    MPI_Op c = from_int(*f);
-    if (!requests::kept(&c)) return false;
-    *f = to_int(MPI_OP_NULL);
-#else
-    if (!requests::kept(f)) return false;
-#endif
+    *f = from_c("Op", c);
     return true;
 }
 

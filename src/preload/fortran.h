@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "collective/mpi_header.h"
-
-#if defined(FANLIGHT_STANDARD_ABI)
-using MPI_Fint = int;  // which the standard ABI leaves out
-#endif
+#include "preload/fortran_handle.h"
 
 #if defined(OPEN_MPI)
 namespace fanlight::fortran {
