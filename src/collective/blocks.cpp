@@ -26,6 +26,41 @@ void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype
         last = {.decision = &d, .count = e.count, .datatype = handle, .root = root};
 }
 
+// As a call has it.
+struct Argument {
+    const void* memory;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
+// Of gather and scatter: a rank's block by itself, and the root's of all.  Null: the MPI library serves the call.
+const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Operation operation, int root, const Argument& one, const Argument& each,
+                       Elements& own, Elements& all) {
+    const bool is_root = s.rank == root, in_place = one.memory == MPI_IN_PLACE;
+    if (root < 0 || root >= s.size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    if (!in_place && !acceptable(one.memory, one.count, one.type, own)) return call.pass(Reason::arguments);
+    const std::size_t own_bytes = in_place ? 0 : own.bytes();
+    std::size_t bytes = own_bytes;
+    bool differs = false;
+    if (is_root) {
+        if (!acceptable(each.memory, each.count, each.type, all)) return call.pass(Reason::arguments);
+        if (own_bytes && wrongly_in_place(one.memory, all.at(root * each.count))) return call.pass(Reason::arguments);
+        bytes = all.bytes();
+        differs = !in_place && own_bytes != bytes;
+        if (differs && !s.on_one_node()) return call.pass(Reason::arguments);
+        all.count *= s.size;
+    }
+    if (!can_pack(bytes * static_cast<std::size_t>(s.size))) return call.pass(Reason::too_large);
+    const Decision& d = s.decide({.operation = operation, .root = root, .bytes = bytes});
+    const bool gathers = operation == Operation::gather;
+    if (differs && d.algorithm) s.own_block_differs(operation, gathers ? own_bytes : bytes, gathers ? bytes : own_bytes);
+    if (!in_place && !differs) {
+        if (is_root) remember(last, d, own, one.type, {each.memory, each.count, all.datatype}, each.type, root);
+        else remember(last, d, own, one.type, root);
+    }
+    return &d;
+}
+
 }  // namespace
 
 const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
@@ -82,26 +117,9 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     }
 
     Elements own, all;
-    const bool in_place = send == MPI_IN_PLACE;
-    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
-    std::size_t bytes = in_place ? 0 : own.bytes();
-    bool differs = false;
-    if (is_root) {
-        if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && bytes && wrongly_in_place(send, all.at(root * receive_count))) return call.pass(Reason::arguments);
-        bytes = all.bytes();
-        differs = !in_place && own.bytes() != bytes;
-        if (differs && !s->on_one_node()) return call.pass(Reason::arguments);
-        all.count *= s->size;
-    }
-    if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
-    const Decision& d = s->decide({.operation = Operation::gather, .root = root, .bytes = bytes});
-    if (differs && d.algorithm) s->own_block_differs(Operation::gather, own.bytes(), bytes);
-    if (!in_place && !differs) {
-        if (is_root) remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, root);
-        else remember(last, d, own, send_type, root);
-    }
+    const Decision* const decision = rooted(call, *s, last, Operation::gather, root, {send, send_count, send_type}, {receive, receive_count, receive_type}, own, all);
+    if (!decision) return nullptr;
+    const Decision& d = *decision;
     if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
@@ -110,9 +128,9 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
         return &d;
     }
     const PackedOutput output(all, call, *s);
-    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * bytes;
+    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * d.bytes;
     const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
+    if (send != MPI_IN_PLACE) input = packed_input(own, call.workspace(*s));
     else if (output.is_copy()) all.part(root * receive_count, receive_count).pack(own_block);
     call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
     return &d;
@@ -134,33 +152,16 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     }
 
     Elements own, all;
-    const bool in_place = receive == MPI_IN_PLACE;
-    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
-    std::size_t bytes = in_place ? 0 : own.bytes();
-    bool differs = false;
-    if (is_root) {
-        if (!acceptable(send, send_count, send_type, all)) return call.pass(Reason::arguments);
-        if (!in_place && bytes && wrongly_in_place(receive, all.at(root * send_count))) return call.pass(Reason::arguments);
-        bytes = all.bytes();
-        differs = !in_place && own.bytes() != bytes;
-        if (differs && !s->on_one_node()) return call.pass(Reason::arguments);
-        all.count *= s->size;
-    }
-    if (!can_pack(bytes * static_cast<std::size_t>(s->size))) return call.pass(Reason::too_large);
-    const Decision& d = s->decide({.operation = Operation::scatter, .root = root, .bytes = bytes});
-    if (differs && d.algorithm) s->own_block_differs(Operation::scatter, bytes, own.bytes());
-    if (!in_place && !differs) {
-        if (is_root) remember(last, d, own, receive_type, {send, send_count, all.datatype}, send_type, root);
-        else remember(last, d, own, receive_type, root);
-    }
+    const Decision* const decision = rooted(call, *s, last, Operation::scatter, root, {receive, receive_count, receive_type}, {send, send_count, send_type}, own, all);
+    if (!decision) return nullptr;
+    const Decision& d = *decision;
     if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = is_root ? packed_input(all, call.workspace(*s)) : nullptr;
-    if (in_place) {
+    if (receive == MPI_IN_PLACE) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        call.run(*s, d, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * bytes, nullptr);
+        call.run(*s, d, input, const_cast<std::byte*>(input) + static_cast<std::size_t>(root) * d.bytes, nullptr);
         return &d;
     }
     const PackedOutput output(own, call, *s);

@@ -242,70 +242,51 @@ bool packs_large() {
 #endif
 }
 
-void pack(const Datatype& d, const void* memory, std::size_t count, std::byte* packed) {
+namespace {
+
+// From `memory` to `packed`, or back.
+template <bool packs>
+void move(const Datatype& d, std::byte* memory, std::size_t count, std::byte* packed) {
     if (!d.runs.empty()) {
-        const auto* from = static_cast<const std::byte*>(memory);
-        for (; count > 0; --count, from += d.extent)
+        for (; count > 0; --count, memory += d.extent)
             for (const auto& [at, bytes] : d.runs) {
-                std::memcpy(packed, from + at, bytes);
+                std::memcpy(packs ? packed : memory + at, packs ? memory + at : packed, bytes);
                 packed += bytes;
             }
         return;
     }
+    const MPI_Comm comm = quiet_communicator();
 #if MPI_VERSION >= 4
     if (packs_large()) {
         MPI_Count position = 0;
-        const auto room = static_cast<MPI_Count>(count * d.size);
-        if (mpi().Pack_c(memory, static_cast<MPI_Count>(count), d.handle, packed, room, &position,
-                         quiet_communicator()) != MPI_SUCCESS)
-            packing_failed();
+        const auto n = static_cast<MPI_Count>(count), bytes = static_cast<MPI_Count>(count * d.size);
+        const int error = packs ? mpi().Pack_c(memory, n, d.handle, packed, bytes, &position, comm)
+                                : mpi().Unpack_c(packed, bytes, &position, memory, n, d.handle, comm);
+        if (error != MPI_SUCCESS) packing_failed();
         return;
     }
 #endif
-    const char* from = static_cast<const char*>(memory);
     while (count > 0) {
-        const std::size_t n = batch(d, count);
+        const std::size_t some = batch(d, count);
+        const int n = static_cast<int>(some), bytes = static_cast<int>(some * d.size);
         int position = 0;
-        if (mpi().Pack(from, static_cast<int>(n), d.handle, packed, static_cast<int>(n * d.size),
-                       &position, quiet_communicator()) != MPI_SUCCESS)
-            packing_failed();
-        from += static_cast<std::ptrdiff_t>(n) * d.extent;
-        packed += n * d.size;
-        count -= n;
+        const int error = packs ? mpi().Pack(memory, n, d.handle, packed, bytes, &position, comm)
+                                : mpi().Unpack(packed, bytes, &position, memory, n, d.handle, comm);
+        if (error != MPI_SUCCESS) packing_failed();
+        memory += static_cast<std::ptrdiff_t>(some) * d.extent;
+        packed += some * d.size;
+        count -= some;
     }
 }
 
+}  // namespace
+
+void pack(const Datatype& d, const void* memory, std::size_t count, std::byte* packed) {
+    move<true>(d, static_cast<std::byte*>(const_cast<void*>(memory)), count, packed);
+}
+
 void unpack(const Datatype& d, const std::byte* packed, void* memory, std::size_t count) {
-    if (!d.runs.empty()) {
-        auto* to = static_cast<std::byte*>(memory);
-        for (; count > 0; --count, to += d.extent)
-            for (const auto& [at, bytes] : d.runs) {
-                std::memcpy(to + at, packed, bytes);
-                packed += bytes;
-            }
-        return;
-    }
-#if MPI_VERSION >= 4
-    if (packs_large()) {
-        MPI_Count position = 0;
-        const auto length = static_cast<MPI_Count>(count * d.size);
-        if (mpi().Unpack_c(packed, length, &position, memory, static_cast<MPI_Count>(count),
-                           d.handle, quiet_communicator()) != MPI_SUCCESS)
-            packing_failed();
-        return;
-    }
-#endif
-    char* to = static_cast<char*>(memory);
-    while (count > 0) {
-        const std::size_t n = batch(d, count);
-        int position = 0;
-        if (mpi().Unpack(packed, static_cast<int>(n * d.size), &position, to, static_cast<int>(n),
-                         d.handle, quiet_communicator()) != MPI_SUCCESS)
-            packing_failed();
-        to += static_cast<std::ptrdiff_t>(n) * d.extent;
-        packed += n * d.size;
-        count -= n;
-    }
+    move<false>(d, static_cast<std::byte*>(memory), count, const_cast<std::byte*>(packed));
 }
 
 }  // namespace fanlight
