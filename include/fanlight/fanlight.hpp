@@ -344,8 +344,8 @@ public:
         detail::demand(counts.size() == size(), "a count for each rank is needed");
         std::size_t all = 0;
         for (const int n : counts) all += static_cast<std::size_t>(n);
-        const std::size_t own = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank_)]);
-        detail::demand((detail::is_in_place<I> || detail::length(in) == all) && detail::length(out) >= (detail::is_in_place<I> ? all : own),
+        detail::demand((detail::is_in_place<I> || detail::length(in) == all) &&
+                           detail::length(out) >= (detail::is_in_place<I> ? all : static_cast<std::size_t>(counts[own()])),
                        "a buffer's length does not fit the counts");
         return Way::go(comm_, FANLIGHT_FORMS(reduce_scatter), detail::input(in), detail::output(out), counts.data(),
                        detail::type<O>(), op);
@@ -376,20 +376,27 @@ public:
     auto allgatherv(I&& in, O&& out, std::span<const int> counts, std::span<const int> places) const {
         keep<I, O>();
         fit(counts, places, detail::length(out));
+        must_match<I, O>(detail::count(in), counts[own()]);
         return Way::go(comm_, FANLIGHT_FORMS(allgatherv), detail::input(in), detail::count(in), detail::type<I>(),
                        detail::output(out), counts.data(), places.data(), detail::type<O>());
     }
     template <Input I, Output O>
     auto gatherv(I&& in, O&& out, std::span<const int> counts, std::span<const int> places, int root) const {
         keep<I, O>();
-        if (rank_ == root) fit(counts, places, detail::length(out));
+        if (rank_ == root) {
+            fit(counts, places, detail::length(out));
+            must_match<I, O>(detail::count(in), counts[own()]);
+        }
         return Way::go(comm_, FANLIGHT_FORMS(gatherv), detail::input(in), detail::count(in), detail::type<I>(),
                        detail::output(out), counts.data(), places.data(), detail::type<O>(), root);
     }
     template <Range I, Output O>
     auto scatterv(I&& in, std::span<const int> counts, std::span<const int> places, O&& out, int root) const {
         keep<I, O>();
-        if (rank_ == root) fit(counts, places, detail::length(in));
+        if (rank_ == root) {
+            fit(counts, places, detail::length(in));
+            must_match<I, O>(counts[own()], detail::count(out));
+        }
         return Way::go(comm_, FANLIGHT_FORMS(scatterv), detail::input(in), counts.data(), places.data(), detail::type<I>(),
                        detail::output(out), detail::count(out), detail::type<O>(), root);
     }
@@ -409,6 +416,7 @@ protected:
     Operations(const Operations&) = default;
     Operations& operator=(const Operations&) = default;
     std::size_t size() const { return static_cast<std::size_t>(size_); }
+    std::size_t own() const { return static_cast<std::size_t>(rank_); }
 
     MPI_Comm comm_;
     int rank_ = 0, size_ = 1;
@@ -430,8 +438,15 @@ private:
     template <class I, class O, class Run, class Start, class Init, class... Root>
     auto blocks(I& in, O& out, int send, int receive, Run run, Start start, Init init, Root... root) const {
         keep<I, O>();
+        if (((rank_ == root) && ...)) must_match<I, O>(send, receive);
         return Way::go(comm_, run, start, init, detail::input(in), send, detail::type<I>(), detail::output(out), receive,
                        detail::type<O>(), root...);
+    }
+
+    // A block where it is given and where it is got, both at this rank; elements of different types MPI counts by itself.
+    template <class I, class O>
+    static void must_match(int send, int receive) {
+        detail::demand(detail::type<I>() != detail::type<O>() || send == receive, "a block is longer in one of the buffers than in the other");
     }
 
     void fit(std::span<const int> counts, std::span<const int> places, std::size_t length) const {

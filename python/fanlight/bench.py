@@ -12,10 +12,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from . import bench_plot, records
+from . import bench_plot, pictures, records
 from .bench_limits import SYNCHRONISING, Limits
 from .bench_provenance import provenance
 from .errors import FanlightError
+from .machine import machine_cores
 from .papers import PAPERS
 from .units import parse_bytes
 
@@ -109,11 +110,12 @@ def bench(
     numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     for path in (output, plot):
         _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
-    _check(not plot or bench_plot.possible(), "--plot needs matplotlib", "pip install 'fanlight[plot]'")
+    if plot:
+        pictures.pyplot()
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
                                            bench_run.OVERLAP if overlap else bench_run.PERSISTENT if persistent
                                            else bench_run.PROGRESS if progress else bench_run.COLLECTIVES)
-    cores = _cores()
+    cores = machine_cores()
     if paper:
         from . import bench_papers
 
@@ -357,16 +359,6 @@ def _write(record: dict, plan: Plan, path: Path):
     record["problems"] = plan.problems
     records.write(record, path)
     messages.print(f"written: {path}", markup=False, highlight=False)
-
-
-def _cores() -> int:
-    """The cores that the ranks may really use: the affinity mask, or less by the cgroup's quota."""
-    try:
-        from . import _core
-
-        return _core.usable_cores()
-    except (ImportError, AttributeError):
-        return len(os.sched_getaffinity(0))
 
 
 # ---- arguments --------------------------------------------------------------------------------------

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import pictures
 from .bench_papers import factor_text, size_text
 from .papers import LIBRARY, Comparison, Paper
 
 
 def plot(record: dict, paper: Paper, labels: dict[str, str], path: Path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     panels = []
     for comparison in paper.comparisons:
         for mpi in labels:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from pathlib import Path
 
+from . import pictures
 from .bench_table import Row
 from .units import format_bytes
 
@@ -21,20 +21,12 @@ def plot(rows: list[Row], order: list[str], shipped: list[str], labels: dict[str
     return written
 
 
-def possible() -> bool:
-    return importlib.util.find_spec("matplotlib") is not None
-
-
 def _name(row: Row) -> str:
     return row.operation + (f" ({row.mode})" if row.mode != "loop" else "")
 
 
 def _plot_one(rows: list[Row], ranks: int, order: list[str], shipped: list[str], labels: dict[str, str], path: Path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     names = list(dict.fromkeys(map(_name, rows)))
     sized = [n for n in names if any(r.size for r in rows if _name(r) == n)]
     measured = any(r.fanlight for r in rows)

@@ -18,6 +18,7 @@ from typing import Callable
 
 from . import launch, libraries, mpis
 from .errors import FanlightError
+from .machine import cache_folder
 from .mpis import Mpi
 
 # The programs, fanlight-NAME-<mpi>, with their sources.
@@ -122,7 +123,7 @@ def _compile(mpi: Mpi, name: str) -> Path:
     mark = hashlib.sha256(str(mpi.library.resolve()).encode() + mpi.version().encode())
     for file in SOURCES[name] + HEADERS:
         mark.update((sources / file).read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
+    cache = cache_folder()
     program = cache / f"{name}-{mpi.kind}-{mark.hexdigest()[:16]}"
     if program.exists():
         return program

@@ -227,15 +227,16 @@ class Schedule:
         if len({r for g in groups for r in g}) < sum(map(len, groups)):
             raise ValueError("a rank is in two groups")
         length = p.bytes if bytes is None else Length.of(bytes)
+        distance = p._distance if bytes is None else length
         places = {"in": input or self.input, "out": output or self.output}
         traced = {}
         for i, group in enumerate(groups):
             root = group.index(roots[i]) if roots else 0
             for rank in range(len(group)):
-                key = (id(algorithm), len(group), rank, root, str(length))
+                key = (algorithm, len(group), rank, root, str(length), str(distance))
                 if key not in p.memory:
-                    own = {} if bytes is None else {"bytes": length, "distance": length}
-                    p.memory[key] = algorithm.trace(Problem(algorithm.operation, len(group), rank, root, commutative=p.commutative, memory=p.memory, **own))
+                    p.memory[key] = algorithm.trace(Problem(algorithm.operation, len(group), rank, root, commutative=p.commutative, bytes=length,
+                                                            distance=distance, memory=p.memory))
                 traced[group[rank]] = p.memory[key], group
         base = Address("tmp", self.reserved)
         self.reserved = self.reserved + greatest([t.reserved for t, _ in traced.values()]).lines()

@@ -14,7 +14,8 @@ from rich.console import Console
 from . import __version__
 from .bench import bench
 from .errors import FanlightError
-from . import simulation
+from .machine import machine_cores
+from . import pictures, simulation
 from .simulation import simulate
 from .tune import tune
 
@@ -34,13 +35,6 @@ def core():
         raise FanlightError(f"the compiled module of Fanlight is missing ({e})",
                             "Install the package (pip install .) or run make build.") from e
     return _core
-
-
-def machine_cores() -> int:
-    try:
-        return core().usable_cores()
-    except (FanlightError, AttributeError):
-        return len(os.sched_getaffinity(0))
 
 
 # --- run ----------------------------------------------------------------------------------
@@ -288,10 +282,8 @@ def draw(
     if output is None:
         print(text)
         return
-    try:
+    with pictures.written(output):
         output.write_text(text)
-    except OSError as e:
-        raise FanlightError(f"{output}: {e.strerror}", "Name a file in a folder that exists.") from e
     messages.print(f"{output}: {a.operation} {a.name}, {ranks} ranks", highlight=False)
 
 

@@ -41,6 +41,7 @@ _FUNCTIONS = {
     "global_allreduce": [_P, _P, _L, _I, _I],
 }
 _functions: dict = {}
+_started = False
 _ALL = 0  # FANLIGHT_TEAM_ALL
 
 
@@ -55,7 +56,8 @@ def _call(name: str, *arguments: Any) -> None:
 
 def _start() -> None:
     """Once, by all ranks."""
-    if _functions:
+    global _started
+    if _started:
         return
     # What mpi4py has loaded is its own; the library finds the MPI library's names among those of all.
     ctypes.CDLL(MPI.__file__, ctypes.RTLD_GLOBAL | os.RTLD_NOLOAD)
@@ -67,6 +69,7 @@ def _start() -> None:
     _functions["message"] = library.fanlight_message
     _functions["message"].restype = ctypes.c_char_p
     _call("init")
+    _started = True
     atexit.register(_end)
 
 

@@ -36,6 +36,13 @@ def file_name(path) -> str:
 
 # --- the program --------------------------------------------------------------------------
 
+def has_capabilities(program: Path) -> bool:
+    try:
+        return "security.capability" in os.listxattr(program)
+    except (AttributeError, OSError):  # of this Python, or of the file system, that has none
+        return False
+
+
 def of_program(program: Path, loaded: dict[str, Path | None]):
     about = elf.read(program)
     if about is None:
@@ -46,7 +53,7 @@ def of_program(program: Path, loaded: dict[str, Path | None]):
         yield Finding(PROBLEM, "program", "it is linked to the C library musl, but the preloads are for glibc",
                       "Build and run the program on a distribution with glibc.")
     mode = program.stat().st_mode
-    if mode & (stat.S_ISUID | stat.S_ISGID) or (hasattr(os, "listxattr") and "security.capability" in os.listxattr(program)):
+    if mode & (stat.S_ISUID | stat.S_ISGID) or has_capabilities(program):
         yield Finding(PROBLEM, "program", "it gets more rights than its user has (setuid, setgid or capabilities), and the dynamic linker "
                                           "preloads nothing into such programs",
                       "Remove these rights (chmod ug-s, setcap -r), or link the program to libfanlight (docs/api.md).")
@@ -106,7 +113,7 @@ def of_shared_heap(preloaded: list[str], loaded: dict[str, Path | None]):
 
 
 def of_pages_of_shared_heap():
-    private, shared = (_line(str(HUGE_PAGES / name)) for name in ("enabled", "shmem_enabled"))
+    private, shared = (machine.contents(HUGE_PAGES / name) for name in ("enabled", "shmem_enabled"))
     if "[never]" not in private and ("[never]" in shared or "[deny]" in shared):
         yield Finding(NOTE, "huge pages", f"the kernel gives them to private memory alone ({HUGE_PAGES}/shmem_enabled): programs that have long "
                                           "blocks in them, or ask for it by madvise, lose them in the shared heap",
@@ -189,19 +196,12 @@ def of_memory(ranks: int, box: str):
         yield Finding(FINE, "shared memory", f"in /dev/shm, {format_bytes(memory.free)} free ({why})")
 
 
-def _line(path: str) -> str:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return ""
-
-
 def of_single_copy(box: str):
     why = machine.single_copy()
     if not why:
         yield Finding(FINE, "single copy", "a process may read the memory of another process of the same user")
         return
-    scope = _line("/proc/sys/kernel/yama/ptrace_scope")
+    scope = machine.contents("/proc/sys/kernel/yama/ptrace_scope")
     remedy = {"Docker": "Start the container with --cap-add SYS_PTRACE.", "Podman": "Start the container with --cap-add SYS_PTRACE."}.get(
         box, "Set /proc/sys/kernel/yama/ptrace_scope to 0 or 1." if scope in ("2", "3") else
         "A seccomp filter (of a container, or of systemd) forbids process_vm_readv: allow it.")
@@ -221,13 +221,13 @@ def of_cores(ranks: int | None):
         yield Finding(NOTE, "cores", f"{usable} usable: {', '.join(limits)}", f"More than {usable} ranks would share cores; raise the cgroup's quota for more.")
     else:
         yield Finding(FINE, "cores", f"{usable} usable ({', '.join(limits)})")
-    limit = _line("/sys/fs/cgroup/memory.max") or _line("/sys/fs/cgroup/memory/memory.limit_in_bytes")
+    limit = machine.contents("/sys/fs/cgroup/memory.max") or machine.contents("/sys/fs/cgroup/memory/memory.limit_in_bytes")
     if limit.isdigit() and int(limit) < (1 << 30):
         yield Finding(NOTE, "cgroup", f"memory, including shared memory, is limited to {format_bytes(int(limit))}", "Raise memory.max for larger runs.")
 
 
 def of_huge_pages():
-    if "[never]" in _line(str(HUGE_PAGES / "enabled")):
+    if "[never]" in machine.contents(HUGE_PAGES / "enabled"):
         yield Finding(NOTE, "huge pages", "switched off: global memory (docs/global-memory.md) is in ordinary pages",
                       f"echo madvise > {HUGE_PAGES}/enabled")
 

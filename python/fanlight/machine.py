@@ -10,13 +10,31 @@ from pathlib import Path
 
 
 def processor() -> str:
+    names = (line.partition(":")[2].strip() for line in contents("/proc/cpuinfo").splitlines() if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def machine_cores() -> int:
+    """The cores that ranks may really use: the affinity mask, or less by the cgroup's quota."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        from . import _core
+
+        return _core.usable_cores()
+    except (ImportError, AttributeError):
+        return len(os.sched_getaffinity(0))
+
+
+def cache_folder() -> Path:
+    """Where what was measured or compiled here is kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
+
+
+def contents(path) -> str:
+    """Of one of the system's files; empty where it is not there."""
+    try:
+        return Path(path).read_text().strip()
     except OSError:
-        pass
-    return platform.machine()
+        return ""
 
 
 @dataclass

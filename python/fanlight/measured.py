@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from . import bench_run, this_machine, tune_plan
 from .bench_limits import SYNCHRONISING
 from .errors import FanlightError
+from .machine import machine_cores
 from .simulation import Question, machine_named
 from .tables import table
 from .units import format_bytes, parse_bytes
@@ -64,13 +65,11 @@ class Run:
 
 
 def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links: list[str], on_cell=lambda: None) -> Run:
-    from .bench import _cores
-
     def on_line(line: dict):
         if line["type"] == "cell":
             on_cell()
 
-    cores, run = _cores(), Run()
+    cores, run = machine_cores(), Run()
     asked = parse_bytes(os.environ.get("FANLIGHT_SINGLE_COPY_FROM") or "0")
     ready = bench_run.between_hosts([contender], cores, hosts, ranks)[0] if hosts else contender
     ready.settings.update({"FANLIGHT_ALGORITHM": "", "FANLIGHT_RULES": "", "FANLIGHT_TUNED": "off", "FANLIGHT_VERBOSE": "1"})

@@ -198,7 +198,7 @@ def libraries_in(prefix: Path, soname: str = "libmpi*.so*") -> list[Path]:
         except UnknownAbi:
             continue
         if classified:
-            asked_for = file.with_name(elf.read(file).soname)
+            asked_for = file.with_name(elf.read(file).soname or file.name)
             found.setdefault(file.resolve(), (classified[1] == "abi", asked_for if asked_for.exists() else file))
     return [file for _, file in sorted(found.values())]
 
@@ -351,9 +351,10 @@ def interpreter_of(program: Path) -> Path | None:
 def find_program(name: str) -> Path:
     found = shutil.which(name)
     if found is None:
+        if Path(name).is_dir():
+            raise FanlightError(f"{name} is a folder", "Name the program in it.")
         if Path(name).exists():
-            what = "a folder" if Path(name).is_dir() else "not executable"
-            raise FanlightError(f"{name} is {what}", "Name a program, for instance: python3 " + name
+            raise FanlightError(f"{name} is not executable", "Name a program, for instance: python3 " + name
                                 if name.endswith(".py") else f"Make it executable: chmod +x {name}")
         raise FanlightError(f"no program {name!r} here or on the PATH",
                             "Give its path, for instance ./" + Path(name).name)

@@ -93,6 +93,8 @@ def run(network: str, question, sizes: list[int], algorithm: str, progress) -> l
     nodes = nodes_of(question)
     operation = question.operation
     for size in sizes:
+        if size % 8:
+            raise FanlightError(f"--network: {size} bytes are no multiple of 8", "The data there are numbers of 8 bytes: take 8, 64, 1K …")
         room(operation, question.ranks, size)
     facts = question.machine.network
     # A path has about four cables.
@@ -113,20 +115,24 @@ def run(network: str, question, sizes: list[int], algorithm: str, progress) -> l
                        *(f"--cfg={name}:{value}" for name, value in settings(question.machine).items()), module,
                        operation, str(question.root), topology or "-", ",".join(map(str, sizes)), *texts]
             progress.update(task, description=f"{ways[0][0].name} {ways[0][3]}")
-            with tempfile.TemporaryFile("w+") as said:
-                child = subprocess.Popen(command, cwd=folder, env={**os.environ, "SIMULATED_NETWORK": described}, stdout=subprocess.PIPE,
-                                         stderr=said, text=True)
-                for line in child.stdout:
-                    if not line.startswith("{"):
-                        continue
-                    found = json.loads(line)
-                    way = ways[texts.index(found["algorithm"])]
-                    if found.get("wrong"):
-                        raise FanlightError(f"{way[0].name} of {format_bytes(found['size'])} gave a wrong result on the simulated network")
-                    results.append({"algorithm": way[0].name, "radices": way[3], "topology": topology, "size": found["size"], "seconds": found["seconds"]})
-                    progress.update(task, description=f"{way[0].name} {way[3]} {format_bytes(found['size'])}")
-                    progress.advance(task)
-                if child.wait() != 0:
+            with tempfile.TemporaryFile("w+") as said, subprocess.Popen(command, cwd=folder, env={**os.environ, "SIMULATED_NETWORK": described},
+                                                                        stdout=subprocess.PIPE, stderr=said, text=True) as child:
+                try:
+                    for line in child.stdout:
+                        if not line.startswith("{"):
+                            continue
+                        found = json.loads(line)
+                        way = ways[texts.index(found["algorithm"])]
+                        if found.get("wrong"):
+                            raise FanlightError(f"{way[0].name} of {format_bytes(found['size'])} gave a wrong result on the simulated network")
+                        results.append({"algorithm": way[0].name, "radices": way[3], "topology": topology, "size": found["size"],
+                                        "seconds": found["seconds"]})
+                        progress.update(task, description=f"{way[0].name} {way[3]} {format_bytes(found['size'])}")
+                        progress.advance(task)
+                    code = child.wait()
+                finally:
+                    child.terminate()  # smpirun hands it on; none by SIGKILL
+                if code != 0:
                     said.seek(0)
                     raise FanlightError(f"{', '.join(texts)} could not be run under SimGrid", said.read().strip()[-400:])
     return results

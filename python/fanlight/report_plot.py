@@ -4,14 +4,14 @@ terminal, as PNG and as one HTML file that needs nothing else."""
 from __future__ import annotations
 
 import html
-import importlib.util
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from .errors import FanlightError
+from . import pictures
 from .reports import size_class
 from .tables import table
 from .units import format_seconds
@@ -111,23 +111,11 @@ def show(report: dict, console: Console):
 # --- files --------------------------------------------------------------------------------
 
 def write(report: dict, path: Path):
-    kinds = {".png": _png, ".html": _html, ".htm": _html}
-    if path.suffix.lower() not in kinds:
-        raise FanlightError(f"{path}: neither .png nor .html", "Name a file that ends in one of them.")
-    try:
-        kinds[path.suffix.lower()](report, path)
-    except OSError as e:
-        raise FanlightError(f"{path}: {e.strerror}", "Name a file in a folder that exists.") from e
+    pictures.write(path, {".png": partial(_png, report), ".html": partial(_html, report), ".htm": partial(_html, report)})
 
 
 def _png(report: dict, path: Path):
-    if importlib.util.find_spec("matplotlib") is None:
-        raise FanlightError("a PNG needs matplotlib", "pip install 'fanlight[plot]', or write .html, which needs nothing.")
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot(", or write .html, which needs nothing")
     drawn = charts(report)
     rows = [max(len(chart.bars), 1) for chart in drawn] or [1]
     figure = plt.figure(figsize=(9, 0.28 * sum(rows) + 1.1 * len(rows) + 0.5), layout="constrained")

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .errors import FanlightError
+from .pictures import written
 from .tables import table
 from .units import format_bytes, format_seconds
 
@@ -165,7 +166,8 @@ def rules(report: dict) -> list[str]:
 def write_rules(report: dict, file: Path) -> int:
     found = rules(report)
     head = f"# What the guard found: {report['mpi']}, {report['ranks']} ranks"
-    file.write_text("\n".join([head, *found]) + "\n")
+    with written(file):
+        file.write_text("\n".join([head, *found]) + "\n")
     return len(found)
 
 

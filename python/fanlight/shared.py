@@ -157,6 +157,9 @@ def shared_array(comm: MPI.Comm, shape: Union[int, Tuple[int, ...]], dtype: DTyp
         node.Barrier()
         array.flags.writeable = write
         return SharedArray(array, node)
+    except Exception:
+        node.Free()
+        raise
     finally:
         if leaders != MPI.COMM_NULL:
             leaders.Free()

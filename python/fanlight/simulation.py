@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Optional
@@ -12,14 +11,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from . import pictures
 from .errors import FanlightError
+from .machine import cache_folder
 from .units import format_bytes, format_seconds, parse_bytes
 
 
 def this_machine() -> Path:
     """Where `fanlight bench --limits` records the machine at hand."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "fanlight" / "this.txt"
+    return cache_folder() / "this.txt"
 
 
 def machine_named(name: str):
@@ -157,11 +157,7 @@ def show(results: list[dict], title: str, console: Console):
 
 
 def plot(results: list[dict], title: str, path: Path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot()
     best = best_of_each(results)
     figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
     for name in dict.fromkeys(r["algorithm"] for r in results):

@@ -7,32 +7,25 @@ from collections import Counter
 from pathlib import Path
 
 from .bench_limits import Limits
-from .machine import processor
+from .machine import contents, processor
 from .simulation import this_machine
 
 _CPUS = Path("/sys/devices/system/cpu")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
 
 
 def _caches(cpu: int) -> dict[int, tuple[str, str]]:
     """Of each level the CPUs that share it, and its size."""
     found = {}
     for index in sorted((_CPUS / f"cpu{cpu}" / "cache").glob("index*")):
-        if _read(index / "type") != "Instruction":
-            found[int(_read(index / "level") or 0)] = (_read(index / "shared_cpu_list"), _read(index / "size"))
+        if contents(index / "type") != "Instruction":
+            found[int(contents(index / "level") or 0)] = (contents(index / "shared_cpu_list"), contents(index / "size"))
     return found
 
 
 def structure(cpus: list[int]) -> tuple[int, int, int, str, str]:
     """Sockets, L3s in one, cores in one of these, and the sizes of an L3 and of a core's own cache."""
     caches = {c: _caches(c) for c in cpus}
-    packages = {c: _read(_CPUS / f"cpu{c}" / "topology" / "physical_package_id") for c in cpus}
+    packages = {c: contents(_CPUS / f"cpu{c}" / "topology" / "physical_package_id") for c in cpus}
     l3 = {c: (packages[c], caches[c].get(3, ("", ""))[0]) for c in cpus}
     of_package = Counter(package for package, _ in set(l3.values()))
     sizes = caches[cpus[0]]
@@ -111,7 +104,7 @@ def numa_domains() -> list[set[int]]:
     domains = []
     for folder in Path("/sys/devices/system/node").glob("node[0-9]*"):
         cpus: set[int] = set()
-        for part in filter(None, _read(folder / "cpulist").split(",")):
+        for part in filter(None, contents(folder / "cpulist").split(",")):
             first, _, last = part.partition("-")
             cpus |= set(range(int(first), int(last or first) + 1))
         if cpus:

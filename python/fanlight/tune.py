@@ -15,6 +15,7 @@ from rich.console import Console
 from . import tune_noise, tune_plan, tune_rules
 from . import tune_statistics as stats
 from .errors import FanlightError
+from .machine import machine_cores
 from .tune_plan import SIZES
 from .tune_rules import Measured
 from .units import format_bytes, parse_bytes
@@ -96,8 +97,6 @@ def _operations(given: list[str]) -> list[str]:
 
 def _numbers(given: str) -> list[int]:
     if not given:
-        from .cli import machine_cores
-
         return tune_plan.numbers_of_ranks(machine_cores(), sorted(os.sched_getaffinity(0)))
     try:
         numbers = [int(n) for n in given.split(",")]

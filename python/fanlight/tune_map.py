@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from . import tune_rules
+from . import pictures, tune_rules
 from . import tune_statistics as stats
-from .errors import FanlightError
 from .tables import table
 from .tune_rules import Measured
 from .units import format_bytes
@@ -92,13 +91,7 @@ def show(core, measured: Measured, path: Path, console: Console):
 
 
 def write(core, measured: Measured, path: Path):
-    kinds = {".svg": _svg, ".png": _png}
-    if path.suffix.lower() not in kinds:
-        raise FanlightError(f"{path}: neither .svg nor .png", "Name a file that ends in one of them.")
-    try:
-        kinds[path.suffix.lower()](core, measured, path)
-    except OSError as e:
-        raise FanlightError(f"{path}: {e.strerror}", "Name a file in a folder that exists.") from e
+    pictures.write(path, {".svg": partial(_svg, core, measured), ".png": partial(_png, core, measured)})
 
 
 def _color(speedup: float) -> tuple[float, float, float]:
@@ -139,13 +132,7 @@ def _svg(core, measured: Measured, path: Path):
 
 
 def _png(core, measured: Measured, path: Path):
-    if importlib.util.find_spec("matplotlib") is None:
-        raise FanlightError("a PNG needs matplotlib", "pip install 'fanlight[plot]', or write .svg, which needs nothing.")
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pictures.pyplot(", or write .svg, which needs nothing")
     maps = places(core, measured)
     heights = [len(rows) for rows in maps.values()]
     columns_most = max(len(_columns(rows)) for rows in maps.values())

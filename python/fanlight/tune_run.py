@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from . import bench_run, tune_map, tune_noise, tune_plan, tune_rules
 from . import tune_statistics as stats
-from .cli import machine_cores
 from .errors import FanlightError
+from .machine import cache_folder, machine_cores
 from .tune_rules import Measured
 from .units import format_bytes
 
@@ -32,8 +32,7 @@ def _all_alike(values: list):
 
 
 def _work_file() -> Path:
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "fanlight" / "tune.jsonl"
+    return cache_folder() / "tune.jsonl"
 
 
 def interrupted() -> tuple[dict, list[dict]]:

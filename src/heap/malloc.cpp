@@ -124,29 +124,16 @@ EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_t byt
     return next_malloc().posix_memalign(block, alignment, bytes);
 }
 
-EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
-    if (SHARED(bytes))
-        if (void* const block = aligned(alignment, bytes)) return block;
-    return next_malloc().aligned_alloc(alignment, bytes);
-}
-
-EXPORTED void* memalign(std::size_t alignment, std::size_t bytes) {
-    if (SHARED(bytes))
-        if (void* const block = aligned(alignment, bytes)) return block;
-    return next_malloc().memalign(alignment, bytes);
-}
-
-EXPORTED void* valloc(std::size_t bytes) {
-    if (SHARED(bytes))
-        if (void* const block = aligned(4096, bytes)) return block;
-    return next_malloc().valloc(bytes);
-}
-
-EXPORTED void* pvalloc(std::size_t bytes) {
-    if (SHARED(bytes))
-        if (void* const block = aligned(4096, bytes)) return block;
-    return next_malloc().pvalloc(bytes);
-}
+#define ALIGNED(name, alignment, parameters, ...) \
+    EXPORTED void* name parameters { \
+        if (SHARED(bytes)) \
+            if (void* const block = aligned(alignment, bytes)) return block; \
+        return next_malloc().name(__VA_ARGS__); \
+    }
+ALIGNED(aligned_alloc, alignment, (std::size_t alignment, std::size_t bytes), alignment, bytes)
+ALIGNED(memalign, alignment, (std::size_t alignment, std::size_t bytes), alignment, bytes)
+ALIGNED(valloc, 4096, (std::size_t bytes), bytes)
+ALIGNED(pvalloc, 4096, (std::size_t bytes), bytes)
 
 EXPORTED std::size_t malloc_usable_size(void* block) {
     if (in_arena(block)) return arena::size_of(block);

@@ -118,11 +118,13 @@ void run(const std::vector<std::string>& arguments) {
     for (std::string_view sizes = arguments[3]; !sizes.empty();) {
         const std::string_view size = sizes.substr(0, sizes.find(','));
         sizes.remove_prefix(std::min(size.size() + 1, sizes.size()));
+        const std::size_t bytes = number(size);
+        if (bytes % sizeof(std::uint64_t) != 0) throw std::invalid_argument(std::string(size) + " bytes are no multiple of 8");
         for (std::size_t i = 4; i < arguments.size(); ++i) {
             const Choice choice = parse_choice(operation, arguments[i]);
             if (!choice.algorithm) throw std::invalid_argument(arguments[i] + ": the MPI library's own is not simulated");
             rank.time(choice, arguments[i].c_str(), {.operation = operation, .rank = rank.rank, .size = rank.size,
-                .root = static_cast<int>(number(arguments[1])), .bytes = number(size), .element = sizeof(std::uint64_t), .topology = topology(arguments[2], rank.size)});
+                .root = static_cast<int>(number(arguments[1])), .bytes = bytes, .element = sizeof(std::uint64_t), .topology = topology(arguments[2], rank.size)});
         }
     }
 }

@@ -143,8 +143,22 @@ void refusals(Communicator& world) {
     refused([&] { world.allreduce(two, three); });
     if (world.size() > 1) refused([&] { world.allgather(two, blocks); });
     refused([&] { world.reduce_scatter_block(blocks, two); });
+    blocks.resize(static_cast<std::size_t>(2 * world.size()));
+    std::vector<int> longer(static_cast<std::size_t>(3 * world.size()));
+    refused([&] { world.allgather(three, blocks); });
+    refused([&] { world.nonblocking().alltoall(longer, blocks).wait(); });
+    refused([&] { world.gather(three, blocks, world.rank()); });
+    refused([&] { world.scatter(blocks, three, world.rank()); });
+    // Two numbers or one pair.
+    std::vector<Pair> pairs(static_cast<std::size_t>(world.size()));
+    world.allgather(two, pairs);
     const std::vector<int> counts(static_cast<std::size_t>(world.size()), 1), far(counts.size(), 10);
     refused([&] { world.allgatherv(two, two, counts, far); });
+    std::vector<int> places(counts.size());
+    std::iota(places.begin(), places.end(), 0);
+    refused([&] { world.allgatherv(two, blocks, counts, places); });
+    refused([&] { world.gatherv(two, blocks, counts, places, world.rank()); });
+    refused([&] { world.scatterv(blocks, counts, places, two, world.rank()); });
     try {
         world.bcast(two, world.size());
         REQUIRE(!"an error");

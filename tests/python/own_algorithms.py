@@ -125,6 +125,26 @@ def in_halves(p):
     return s
 
 
+@fanlight.algorithm("bcast")
+def in_halves_of_parts(p):
+    """The parts have parts of their own, as long as they are."""
+    s = fanlight.Schedule(p)
+    for i in range(2):
+        half = p.part(i, 2)
+        s.run(two_levels, [list(range(p.size))], half.bytes, roots=[p.root], input=s.input + half.offset, output=s.output + half.offset)
+    return s
+
+
+@fanlight.algorithm("allgather")
+def twice(p):
+    """Into scratch, where the blocks lie side by side, and into the output, where they may not."""
+    s = fanlight.Schedule(p)
+    everybody = [list(range(p.size))]
+    s.run(ring, everybody, p.bytes, output=s.reserve(p.size * p.bytes))
+    s.run(ring, everybody)
+    return s
+
+
 @fanlight.algorithm("allreduce")
 def by_operator(p):
     return (parts if p.commutative else reduce_and_bcast)(p)

@@ -1,5 +1,6 @@
 """`fanlight doctor`: each planted problem is named, with what to do about it."""
 
+import errno
 import os
 import re
 import shutil
@@ -97,6 +98,14 @@ def test_what_is_preloaded_already(clean, program, tmp_path):
 def test_a_program_with_more_rights(program):
     program.chmod(0o2755)
     only(problems(program), "program", "more rights than its user", "chmod ug-s")
+
+
+def test_a_file_system_without_attributes(clean, program):
+    def none(path):
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    clean.setattr(os, "listxattr", none)
+    assert problems(program) == {}
 
 
 def test_programs_for_other_systems(clean, program, tmp_path):

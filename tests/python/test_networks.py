@@ -1,11 +1,13 @@
 """`fanlight simulate --network`: the executor on networks that SimGrid simulates."""
 
 import json
+import os
 import shutil
+import subprocess
 
 import pytest
 
-from fanlight import errors, networks
+from fanlight import errors, networks, simulation
 
 
 @pytest.fixture
@@ -40,6 +42,33 @@ def test_messages_meet_on_their_way(simulate):
     times = [simulate("alltoall", 16, 16, network, "64K", "--algorithm", "pairwise") for network in ("torus:16", "fat-tree")]
     line, tree = (next(iter(t.values())) for t in times)
     assert line > 1.5 * tree
+
+
+@pytest.mark.parametrize("size", [4, 12])
+def test_lengths_that_are_no_whole_numbers(simulate, fanlight, tmp_path, size):
+    said = fanlight("simulate", "bcast", "-n", 2, "--machine", "hornet", "--network", "torus", "--sizes", size, code=2).stderr
+    assert f"{size} bytes are no multiple of 8" in said
+    (tmp_path / "hosts").write_text("0\n1\n")
+    module = str(networks.program())
+    done = subprocess.run([networks.smpirun(), "-np", "2", "-hostfile", tmp_path / "hosts", "-platform", module, "--cfg=smpi/privatization:no",
+                           module, "bcast", "0", "-", str(size), "binomial"], capture_output=True, text=True,
+                          env={**os.environ, "SIMULATED_NETWORK": "torus 2 bandwidth=1e9 latency=1e-6 memory=1e11"})
+    assert f"{size} bytes are no multiple of 8" in done.stderr and "seconds" not in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("line, error", [('{"algorithm": "binomial", "size": 8, "seconds": 1, "wrong": true}', errors.FanlightError), ("{", ValueError)],
+                         ids=["wrong", "no JSON"])
+def test_nothing_is_left_running(clean, tmp_path, line, error):
+    (tmp_path / networks.PROGRAM).write_text("")
+    (tmp_path / "smpirun").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\necho '{line}'\nexec sleep 60\n")
+    (tmp_path / "smpirun").chmod(0o755)
+    clean.setenv("FANLIGHT_LIB_DIR", str(tmp_path))
+    clean.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    question = simulation.Question("bcast", 2, simulation.machine_named("hornet"), 2)
+    with simulation.shown_progress() as progress, pytest.raises(error):
+        networks.run("torus", question, [8], "binomial", progress)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 def test_4096_ranks(simulate):

@@ -14,7 +14,7 @@ import own_algorithms as own
 
 
 @pytest.mark.parametrize("algorithm", [own.binomial, own.ring, own.in_order, own.parts, own.read_from_root, own.reduce_and_bcast,
-                                       own.in_halves, own.by_operator],
+                                       own.in_halves, own.in_halves_of_parts, own.twice, own.by_operator],
                          ids=lambda a: a.name)
 def test_right(algorithm):
     assert fanlight.verify(algorithm, ranks=range(1, 7)) == []
@@ -28,6 +28,12 @@ def test_one_section_for_all_roots_where_they_are_alike():
 def test_parts_are_whole_elements_and_even():
     problem = fanlight.Problem("allreduce", 3, bytes=40, element=4)
     assert [s.rounds[0][-1].bytes for s in fanlight.schedules(own.parts, problem)] == [12, 12, 16]
+
+
+def test_blocks_of_a_part_of_its_own_length_lie_side_by_side():
+    """`n` is how long a block is, `d` how far apart blocks are."""
+    text = own.twice.plan([2])[1]
+    assert "tmp+n" in text and "tmp+d" not in text and "out+d" in text and "out+n" not in text, text
 
 
 @pytest.mark.parametrize("topology,ranks", [("2x2", 4), ("3+2", 5), ("2x*:cyclic", 6)])

@@ -113,6 +113,16 @@ def test_programs_that_cannot_run(clean, tmp_path):
     with pytest.raises(FanlightError, match="not executable") as e:
         mpis.find_program(str(tmp_path / "x.py"))
     assert "python3" in e.value.advice
+    with pytest.raises(FanlightError, match="is a folder") as e:
+        mpis.find_program(str(tmp_path))
+    assert "chmod" not in e.value.advice
+
+
+def test_a_library_without_a_soname(clean, tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "l.c").write_text("void PMPI_Get_library_version(void) {}\nvoid MPIR_Dup_fn(void) {}\n")
+    subprocess.run(["gcc", "-shared", tmp_path / "l.c", "-o", tmp_path / "lib/libmpi.so"], check=True)
+    assert mpis.libraries_in(tmp_path) == [tmp_path / "lib/libmpi.so"]
 
 
 def test_another_kind_than_the_programs_own(clean, tmp_path):

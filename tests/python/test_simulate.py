@@ -1,13 +1,14 @@
 """`fanlight simulate`."""
 
 import json
+import sys
 import time
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import fanlight as package
-from fanlight import simulation
+from fanlight import errors, simulation
 
 
 def test_sizes():
@@ -21,6 +22,12 @@ def test_every_algorithm_is_compared(fanlight, tmp_path):
     assert all(a.name in said for a in package.algorithms("allreduce"))
     assert "*" in said and "4·4" in said and "64K" in said
     assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_a_picture_needs_matplotlib(clean, tmp_path):
+    clean.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(errors.FanlightError, match="needs matplotlib"):
+        simulation.plot([], "", tmp_path / "x.png")
 
 
 def test_json_has_all_radices(fanlight):

@@ -63,6 +63,17 @@ refused(ValueError, ["complex128", "float64"], lambda: fanlight.shared_array(com
 refused(OverflowError if first else ValueError, ["300"], lambda: fanlight.shared_array(comm, 3, "i1", fill=300))
 refused(ValueError, ["root 9"], lambda: fanlight.shared_array(comm, 3, root=9))
 refused(MemoryError if first else ValueError, ["bytes of shared memory"], lambda: fanlight.shared_array(comm, 1 << 55, "u1"))
+
+
+class Watched(MPI.Intracomm):
+    def Split_type(self, *arguments):
+        made.append(super().Split_type(*arguments))
+        return made[-1]
+
+
+made = []
+refused((MemoryError, ValueError), ["bytes of shared memory"], lambda: fanlight.shared_array(Watched(comm), 1 << 55, "u1"))
+assert made == [MPI.COMM_NULL]
 freed = comm.Dup()
 freed.Free()
 refused(ValueError, ["freed"], lambda: fanlight.shared_array(freed, 3))
