@@ -4,6 +4,7 @@
 #include <climits>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 
 #include "global/runtime.h"
 #include "global/table.h"
@@ -13,8 +14,11 @@ namespace fanlight::dart {
 namespace {
 
 template <class T>
-constexpr fanlight_type integer() {
-    constexpr bool is_signed = T(-1) < T(0);
+constexpr fanlight_type number() {
+    if (std::is_same_v<T, float>) return FANLIGHT_FLOAT;
+    if (std::is_same_v<T, double>) return FANLIGHT_DOUBLE;
+    if (std::is_same_v<T, long double>) return FANLIGHT_LONG_DOUBLE;
+    constexpr bool is_signed = std::is_signed_v<T>;
     if (sizeof(T) == 1) return is_signed ? FANLIGHT_INT8 : FANLIGHT_UINT8;
     if (sizeof(T) == 2) return is_signed ? FANLIGHT_INT16 : FANLIGHT_UINT16;
     if (sizeof(T) == 4) return is_signed ? FANLIGHT_INT32 : FANLIGHT_UINT32;
@@ -25,6 +29,9 @@ struct MadeType {
     Datatype type;
     MPI_Datatype mpi = MPI_DATATYPE_NULL;
     std::int32_t id = -1;
+    ~MadeType() {
+        if (mpi != MPI_DATATYPE_NULL) MPI_Type_free(&mpi);
+    }
 };
 
 const Datatype* basic(dart_datatype_t type) {
@@ -37,17 +44,9 @@ const Datatype* basic(dart_datatype_t type) {
             made.bytes = basic_bytes[t];
             made.number = number;
         };
-        add(DART_TYPE_BYTE, integer<char>());
-        add(DART_TYPE_SHORT, integer<short>());
-        add(DART_TYPE_INT, integer<int>());
-        add(DART_TYPE_UINT, integer<unsigned>());
-        add(DART_TYPE_LONG, integer<long>());
-        add(DART_TYPE_ULONG, integer<unsigned long>());
-        add(DART_TYPE_LONGLONG, integer<long long>());
-        add(DART_TYPE_ULONGLONG, integer<unsigned long long>());
-        add(DART_TYPE_FLOAT, FANLIGHT_FLOAT);
-        add(DART_TYPE_DOUBLE, FANLIGHT_DOUBLE);
-        add(DART_TYPE_LONG_DOUBLE, FANLIGHT_LONG_DOUBLE);
+#define TYPE(name, c, mpi) add(name, number<c>());
+        FANLIGHT_BASIC_TYPES(TYPE)
+#undef TYPE
         return types;
     }();
     return &all[static_cast<std::size_t>(type)];
@@ -87,17 +86,10 @@ const Datatype* datatype(dart_datatype_t type) {
 
 MPI_Datatype mpi_datatype(dart_datatype_t type) {
     switch (type) {
-        case DART_TYPE_BYTE: return MPI_CHAR;
-        case DART_TYPE_SHORT: return MPI_SHORT;
-        case DART_TYPE_INT: return MPI_INT;
-        case DART_TYPE_UINT: return MPI_UNSIGNED;
-        case DART_TYPE_LONG: return MPI_LONG;
-        case DART_TYPE_ULONG: return MPI_UNSIGNED_LONG;
-        case DART_TYPE_LONGLONG: return MPI_LONG_LONG;
-        case DART_TYPE_ULONGLONG: return MPI_UNSIGNED_LONG_LONG;
-        case DART_TYPE_FLOAT: return MPI_FLOAT;
-        case DART_TYPE_DOUBLE: return MPI_DOUBLE;
-        case DART_TYPE_LONG_DOUBLE: return MPI_LONG_DOUBLE;
+#define TYPE(name, c, mpi) \
+    case name: return mpi;
+        FANLIGHT_BASIC_TYPES(TYPE)
+#undef TYPE
         default: break;
     }
     const MadeType* const made = find(type);
@@ -181,7 +173,6 @@ dart_ret_t dart_type_destroy(dart_datatype_t* type) {
     const std::unique_ptr<MadeType> made(type ? find(*type) : nullptr);
     if (!made) return invalid("dart_type_destroy", "no type that the program has made");
     made_types.take(made.get());
-    if (made->mpi != MPI_DATATYPE_NULL) MPI_Type_free(&made->mpi);
     *type = DART_TYPE_UNDEFINED;
     return DART_OK;
 }

@@ -27,10 +27,26 @@ struct Datatype {
 // Null where there is no such type.
 const Datatype* datatype(dart_datatype_t);
 inline bool is_basic(dart_datatype_t type) { return type > DART_TYPE_UNDEFINED && type < DART_TYPE_LAST; }
+// The basic types in the order of their numbers: DART's, C's, MPI's.
+#define FANLIGHT_BASIC_TYPES(TYPE)                                        \
+    TYPE(DART_TYPE_BYTE, signed char, MPI_SIGNED_CHAR)                    \
+    TYPE(DART_TYPE_SHORT, short, MPI_SHORT)                               \
+    TYPE(DART_TYPE_INT, int, MPI_INT)                                     \
+    TYPE(DART_TYPE_UINT, unsigned, MPI_UNSIGNED)                          \
+    TYPE(DART_TYPE_LONG, long, MPI_LONG)                                  \
+    TYPE(DART_TYPE_ULONG, unsigned long, MPI_UNSIGNED_LONG)               \
+    TYPE(DART_TYPE_LONGLONG, long long, MPI_LONG_LONG)                    \
+    TYPE(DART_TYPE_ULONGLONG, unsigned long long, MPI_UNSIGNED_LONG_LONG) \
+    TYPE(DART_TYPE_FLOAT, float, MPI_FLOAT)                               \
+    TYPE(DART_TYPE_DOUBLE, double, MPI_DOUBLE)                            \
+    TYPE(DART_TYPE_LONG_DOUBLE, long double, MPI_LONG_DOUBLE)
 // Of an element of a basic type.
 inline constexpr std::size_t basic_bytes[] = {
-    0, 1, sizeof(short), sizeof(int), sizeof(unsigned), sizeof(long), sizeof(unsigned long), sizeof(long long),
-    sizeof(unsigned long long), sizeof(float), sizeof(double), sizeof(long double)};
+    0,
+#define TYPE(name, c, mpi) sizeof(c),
+    FANLIGHT_BASIC_TYPES(TYPE)
+#undef TYPE
+};
 static_assert(std::size(basic_bytes) == DART_TYPE_LAST);
 // Of a basic or custom type; MPI_DATATYPE_NULL of others.
 MPI_Datatype mpi_datatype(dart_datatype_t);

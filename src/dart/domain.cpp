@@ -265,8 +265,8 @@ dart_ret_t dart_domain_exclude(dart_domain_locality_t* domain, int count, const 
 }
 
 dart_ret_t dart_domain_add_subdomain(dart_domain_locality_t* domain, dart_domain_locality_t* subdomain, int index) {
-    if (!domain || !subdomain || subdomain->parent || subdomain == &top(*domain))
-        return invalid("dart_domain_add_subdomain", "no domains, or one that belongs to another or contains this one");
+    if (!domain || !subdomain || subdomain->parent || is_of_team(subdomain) || subdomain == &top(*domain))
+        return invalid("dart_domain_add_subdomain", "no domains, or one that belongs to another, or a team, or contains this one");
     insert(*domain, subdomain, index);
     renew(top(*domain));
     return DART_OK;

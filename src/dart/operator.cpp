@@ -58,17 +58,11 @@ void minmax(void* in, void* inout, int* pairs, MPI_Datatype*) {
 
 MPI_User_function* minmax_of(dart_datatype_t type) {
     switch (type) {
-        case DART_TYPE_BYTE: return minmax<char>;
-        case DART_TYPE_SHORT: return minmax<short>;
-        case DART_TYPE_INT: return minmax<int>;
-        case DART_TYPE_UINT: return minmax<unsigned>;
-        case DART_TYPE_LONG: return minmax<long>;
-        case DART_TYPE_ULONG: return minmax<unsigned long>;
-        case DART_TYPE_LONGLONG: return minmax<long long>;
-        case DART_TYPE_ULONGLONG: return minmax<unsigned long long>;
-        case DART_TYPE_FLOAT: return minmax<float>;
-        case DART_TYPE_DOUBLE: return minmax<double>;
-        default: return minmax<long double>;
+#define TYPE(name, c, mpi) \
+    case name: return minmax<c>;
+        FANLIGHT_BASIC_TYPES(TYPE)
+#undef TYPE
+        default: return nullptr;
     }
 }
 
@@ -116,8 +110,7 @@ Reduction reduction(dart_operation_t op, dart_datatype_t type, std::size_t nelem
         return {found->second->op, found->second->mpi_type, nelem};
     }
     if (!is_basic(type)) return {};
-    // MPI's logical and bitwise operators want integers, and its characters are none.
-    const MPI_Datatype mpi = type == DART_TYPE_BYTE ? MPI_SIGNED_CHAR : mpi_datatype(type);
+    const MPI_Datatype mpi = mpi_datatype(type);
     switch (op) {
         case DART_OP_MIN: return {MPI_MIN, mpi, nelem};
         case DART_OP_MAX: return {MPI_MAX, mpi, nelem};

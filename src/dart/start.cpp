@@ -19,9 +19,9 @@ dart_ret_t dart_init_thread(int* argc, char*** argv, dart_thread_support_level_t
         int level = MPI_THREAD_SINGLE;
         MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
     }
+    if (!mpi_is_up) global::runtime.finalizes = true;
     if (const fanlight_code code = fanlight_init()) return status("dart_init", code);
     up = true;
-    if (!mpi_is_up) global::runtime.finalizes = true;
     if (thread_safety)
         *thread_safety = global::runtime.several_threads ? DART_THREAD_MULTIPLE : DART_THREAD_SINGLE;
     return dart_team_locality_init(DART_TEAM_ALL);

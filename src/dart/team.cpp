@@ -7,29 +7,44 @@
 using namespace fanlight;
 using namespace fanlight::dart;
 
-dart_ret_t dart_team_get_group(dart_team_t id, dart_group_t* group) {
+namespace {
+
+// *result = answer(team), after the checks.
+template <class Result, class Answer>
+dart_ret_t told(const char* function, dart_team_t id, Result* result, Answer&& answer) {
     dart_ret_t error = DART_OK;
-    const global::Team* const team = team_of("dart_team_get_group", id, error);
+    const global::Team* const team = team_of(function, id, error);
     if (!team) return error;
-    if (!group) return invalid("dart_team_get_group", "a null pointer for the group");
-    *group = new dart_group_struct{{team->world.begin(), team->world.end()}};
+    if (!result) return invalid(function, "a null pointer for the result");
+    *result = answer(*team);
     return DART_OK;
+}
+
+// The number in the team of one of all units; -1: it is not in it.
+int unit_of(const global::Team& team, int global) {
+    const auto found = std::ranges::find(team.world, global);
+    return found == team.world.end() ? DART_UNDEFINED_UNIT_ID : static_cast<int>(found - team.world.begin());
+}
+
+}  // namespace
+
+dart_ret_t dart_team_get_group(dart_team_t id, dart_group_t* group) {
+    return told("dart_team_get_group", id, group, [](const global::Team& team) {
+        return new dart_group_struct{{team.world.begin(), team.world.end()}};
+    });
 }
 
 dart_ret_t dart_team_create(dart_team_t parent, const dart_group_t group, dart_team_t* result) {
     dart_ret_t error = DART_OK;
     const global::Team* const team = team_of("dart_team_create", parent, error);
     if (!team) return error;
-    if (!result) return invalid("dart_team_create", "a null pointer for the team");
     std::vector<int> units;
     if (group)
-        for (const dart_unit_t unit : group->units) {
-            const auto found = std::ranges::find(team->world, unit);
-            units.push_back(found == team->world.end() ? -1 : static_cast<int>(found - team->world.begin()));
-        }
+        for (const dart_unit_t unit : group->units) units.push_back(unit_of(*team, unit));
     fanlight_team made = FANLIGHT_TEAM_NULL;
-    *result = DART_TEAM_NULL;
-    if (const fanlight_code code = fanlight_team_create(team->id, units.data(), static_cast<int>(units.size()), &made))
+    if (result) *result = DART_TEAM_NULL;
+    // What one unit gives wrong is an error for all.
+    if (const fanlight_code code = fanlight_team_create(team->id, units.data(), static_cast<int>(units.size()), result ? &made : nullptr))
         return status("dart_team_create", code);
     if (made != FANLIGHT_TEAM_NULL) *result = slot_of(made);
     return DART_OK;
@@ -49,30 +64,19 @@ dart_ret_t dart_team_destroy(dart_team_t* id) {
 }
 
 dart_ret_t dart_team_clone(dart_team_t id, dart_team_t* result) {
-    if (!result) return invalid("dart_team_clone", "a null pointer for the team");
     fanlight_team made = FANLIGHT_TEAM_NULL;
-    if (const fanlight_code code = fanlight_team_split(fanlight_id(id), 0, 0, &made))
+    if (const fanlight_code code = fanlight_team_split(fanlight_id(id), 0, 0, result ? &made : nullptr))
         return status("dart_team_clone", code);
     *result = slot_of(made);
     return DART_OK;
 }
 
 dart_ret_t dart_team_myid(dart_team_t id, dart_team_unit_t* myid) {
-    dart_ret_t error = DART_OK;
-    const global::Team* const team = team_of("dart_team_myid", id, error);
-    if (!team) return error;
-    if (!myid) return invalid("dart_team_myid", "a null pointer for the unit");
-    myid->id = team->unit;
-    return DART_OK;
+    return told("dart_team_myid", id, myid, [](const global::Team& team) { return DART_TEAM_UNIT_ID(team.unit); });
 }
 
 dart_ret_t dart_team_size(dart_team_t id, size_t* size) {
-    dart_ret_t error = DART_OK;
-    const global::Team* const team = team_of("dart_team_size", id, error);
-    if (!team) return error;
-    if (!size) return invalid("dart_team_size", "a null pointer for the size");
-    *size = static_cast<size_t>(team->size);
-    return DART_OK;
+    return told("dart_team_size", id, size, [](const global::Team& team) { return static_cast<size_t>(team.size); });
 }
 
 dart_ret_t dart_myid(dart_global_unit_t* myid) {
@@ -95,11 +99,5 @@ dart_ret_t dart_team_unit_l2g(dart_team_t id, dart_team_unit_t local, dart_globa
 }
 
 dart_ret_t dart_team_unit_g2l(dart_team_t id, dart_global_unit_t unit, dart_team_unit_t* result) {
-    dart_ret_t error = DART_OK;
-    const global::Team* const team = team_of("dart_team_unit_g2l", id, error);
-    if (!team) return error;
-    if (!result) return invalid("dart_team_unit_g2l", "a null pointer for the result");
-    const auto found = std::ranges::find(team->world, unit.id);
-    result->id = found == team->world.end() ? DART_UNDEFINED_UNIT_ID : static_cast<int>(found - team->world.begin());
-    return DART_OK;
+    return told("dart_team_unit_g2l", id, result, [&](const global::Team& team) { return DART_TEAM_UNIT_ID(unit_of(team, unit.id)); });
 }

@@ -114,7 +114,7 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
                                   fanlight_operator op) {
     Target t;
     if (const fanlight_code error = check(to, count, type, op, t)) return error;
-    if (count == 0) return FANLIGHT_OK;
+    if (count == 0 || op == FANLIGHT_NO_OP) return FANLIGHT_OK;  // MPI_Accumulate takes no MPI_NO_OP
     if (!values) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_accumulate: no values");
     if (t.segment->direct) {
         const ElementLock lock(t, type);

@@ -61,7 +61,10 @@ fanlight_code check(const fanlight_handle* list, std::size_t count) {
 // The operation is complete here; for the other end its segment is flushed.
 fanlight_code finish(fanlight_handle& handle, bool remotely) {
     Entry* const e = find(handle);
-    if (!e) return FANLIGHT_OK;  // named twice in one list
+    if (!e) {  // null, or named twice in one list
+        handle = FANLIGHT_HANDLE_NULL;
+        return FANLIGHT_OK;
+    }
     fanlight_code error = FANLIGHT_OK;
     if (remotely && e->segment >= 0)
         if (Segment* s = segments.find(e->segment))  // freeing it has completed it
@@ -74,8 +77,7 @@ fanlight_code wait(fanlight_handle* list, std::size_t count, bool remotely) {
     fanlight_code error = check(list, count);
     for (std::size_t i = 0; i < count && error == FANLIGHT_OK; ++i) {
         Entry* const e = find(list[i]);
-        if (!e) continue;
-        if (e->request != MPI_REQUEST_NULL) error = mpi_code(MPI_Wait(&e->request, MPI_STATUS_IGNORE), "MPI_Wait");
+        if (e && e->request != MPI_REQUEST_NULL) error = mpi_code(MPI_Wait(&e->request, MPI_STATUS_IGNORE), "MPI_Wait");
         if (const fanlight_code finished = finish(list[i], remotely)) error = finished;
     }
     return error;

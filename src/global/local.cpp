@@ -3,7 +3,6 @@
 #include <memory>
 #include <mutex>
 
-#include "config/config.h"
 #include "global/pool.h"
 #include "global/runtime.h"
 #include "global/segment.h"
@@ -33,7 +32,7 @@ private:
         const std::scoped_lock lock(mutex_);
         if (end <= reserved_) return true;
         const std::size_t more = std::min(bytes, (end + step - 1) / step * step);
-        if (segment.own_memory().reserve(more)) return false;
+        if (segment.own_memory().reserve(reserved_, more - reserved_)) return false;
         reserved_ = more;
         return true;
     }
@@ -45,9 +44,8 @@ LocalMemory* local = nullptr;
 
 }  // namespace
 
-fanlight_code open_local_memory(Team& all) {
+fanlight_code open_local_memory(Team& all, std::size_t bytes) {
     fanlight_code error = FANLIGHT_OK;
-    const std::size_t bytes = config().local_memory;
     Segment* const s = allocate(all, 0, bytes, 0, error, fanlight::Segment::Pages::later);
     if (!s) return error;
     s->own = true;

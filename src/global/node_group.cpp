@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/config.h"
+#include "global/barrier.h"
 #include "global/map_by_all.h"
 #include "global/runtime.h"
 #include "global/team.h"
@@ -17,13 +18,17 @@ constexpr std::size_t scratch_bytes = 256 * 1024;  // of a unit; what needs more
 constexpr std::size_t calls_kept = 256, steps_kept = std::size_t{1} << 16;
 constexpr auto room = SharedSlots::Capacity::one;
 
+[[noreturn]] void stop(const std::invalid_argument& e) {
+    waiting_hooks().dead(e.what());
+    std::abort();
+}
+
 const Selector& selector() {
     static const Selector& s = [] () -> const Selector& {
         try {
             return *new Selector(config().algorithm, config().rules);
         } catch (const std::invalid_argument& e) {
-            waiting_hooks().dead(e.what());
-            std::abort();
+            stop(e);
         }
     }();
     return s;
@@ -45,17 +50,15 @@ std::unique_ptr<NodeGroup> NodeGroup::make(Team& team, fanlight_code& error) {
             memory.name().copy(name, sizeof name - 1);
         }
         MPI_Bcast(name, sizeof name, MPI_BYTE, 0, team.comm);
-        if (team.unit != 0) memory = fanlight::Segment::open(name, problem);
+        if (team.unit != 0) memory = open_others(name, problem);
         if (!problem) problem = memory.reserve(unit * slots.part_bytes(), slots.reserved_bytes());
         if (!problem) problem = memory.reserve(group_bytes + unit * scratch_bytes, scratch_bytes);
     };
-    int code = MPI_SUCCESS;
-    const bool mapped = map_by_all(team.comm, map, code);
+    error = map_by_all(team.comm, bytes, map);
     memory.unlink();
-    if (code != MPI_SUCCESS) error = mpi_code(code, "MPI_Allreduce");
-    else if (!mapped) error = fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory for collectives", bytes);
-    std::unique_ptr<NodeGroup> made;
-    if (error == FANLIGHT_OK) made.reset(new NodeGroup(std::move(memory), group_bytes, team.unit, team.size));
+    if (error != FANLIGHT_OK) return nullptr;
+    std::unique_ptr<NodeGroup> made(new NodeGroup(std::move(memory), group_bytes, team.unit, team.size));
+    error = barrier(team);  // as Group demands, before the first run
     return made;
 }
 
@@ -74,15 +77,20 @@ const NodeGroup::Known& NodeGroup::known(const Problem& problem) {
     situation.oversubscribed = group_.oversubscribed();
     auto made = std::make_shared<Known>();
     made->problem = problem;
+    Choice choice;
     try {
-        const Choice choice = selector().choose(situation);
+        choice = selector().choose(situation);
+    } catch (const std::invalid_argument& e) {
+        stop(e);  // a forced algorithm that cannot serve
+    }
+    try {
         if (choice.algorithm) {
             made->problem.parameters = choice.parameters;
             group_.plan(*choice.algorithm, made->problem, made->plan);
             made->served = true;
         }
     } catch (const std::invalid_argument&) {
-        // A forced algorithm that cannot, or that finds no room: on all units alike.
+        // It finds no room: on all units alike.
     }
     if (calls_.is_full()) calls_.clear();
     return calls_.keep(std::move(made));

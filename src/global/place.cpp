@@ -10,6 +10,9 @@ namespace fanlight::global {
 Place own_place() {
     Place place;
     ::gethostname(place.host, sizeof place.host - 1);
+    place.machine = machine_number();
+    place.pid_namespace = pid_namespace();
+    place.pid = ::getpid();
     const Cpus cpus = own_cpus();
     const Processors machine = read_machine();
     // A unit that may run in several is in none of them.

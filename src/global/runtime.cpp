@@ -1,11 +1,11 @@
 #include "global/runtime.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <utility>
 
 #include "collective/library_progress.h"
 #include "config/config.h"
@@ -70,14 +70,13 @@ int own_node(MPI_Comm world) {
     MPI_Comm node;
     MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &node_rank);
-    if (const auto units = static_cast<int>(config().node_units); units > 0) {
-        MPI_Comm part;
-        MPI_Comm_split(node, node_rank / units, node_rank, &part);
-        MPI_Comm_free(&node);
-        node = part;
-    }
+    // By all: it may be set on some alone.
+    const auto units = static_cast<int>(config().node_units);
+    MPI_Comm part;
+    MPI_Comm_split(node, units > 0 ? node_rank / units : 0, node_rank, &part);
     int first = rank;
-    MPI_Bcast(&first, 1, MPI_INT, 0, node);
+    MPI_Bcast(&first, 1, MPI_INT, 0, part);
+    MPI_Comm_free(&part);
     MPI_Comm_free(&node);
     return first;
 }
@@ -96,21 +95,15 @@ void find_places(MPI_Comm world, int size) {
 }
 
 // Who waits must know how many share the cores, and who lives.
-void prepare_waiting(MPI_Comm world, int rank, int size) {
-    struct Process {
-        std::int64_t pid;
-        std::uint64_t space;
-    } own{::getpid(), pid_namespace()};
-    std::vector<Process> processes(static_cast<std::size_t>(size));
-    MPI_Allgather(&own, sizeof own, MPI_BYTE, processes.data(), sizeof own, MPI_BYTE, world);
+void prepare_waiting(int rank) {
+    const Place& own = runtime.places[static_cast<std::size_t>(rank)];
     std::vector<pid_t> watched, here;
     runtime.units_on_host = 0;
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-        const bool same_host = std::string_view(runtime.places[i].host) ==
-                               std::string_view(runtime.places[static_cast<std::size_t>(rank)].host);
-        const bool known = same_host && own.space != 0 && processes[i].space == own.space;
+    for (const Place& p : runtime.places) {
+        const bool same_host = p.machine == own.machine && std::string_view(p.host) == own.host;
+        const bool known = same_host && own.pid_namespace != 0 && p.pid_namespace == own.pid_namespace;
         runtime.units_on_host += same_host;
-        watched.push_back(known ? static_cast<pid_t>(processes[i].pid) : 0);
+        watched.push_back(known ? static_cast<pid_t>(p.pid) : 0);
         if (known) here.push_back(watched.back());
     }
     runtime.cores = usable_cores(here);
@@ -136,12 +129,27 @@ fanlight_code start() {
     MPI_Comm_rank(world, &rank);
     MPI_Comm_size(world, &size);
     find_places(world, size);
-    prepare_waiting(world, rank, size);
-    const Agreement agreed = agree_on_segment(world, FANLIGHT_TEAM_ALL, FANLIGHT_OK);
+    prepare_waiting(rank);
+    const auto wanted = static_cast<std::int64_t>(config().local_memory);
+    const Agreement agreed = agree_on_segment(world, FANLIGHT_TEAM_ALL, FANLIGHT_OK, wanted);
     fanlight_code error = agreed.code;
     if (error) return error;
     Team* const all = make_team(world, FANLIGHT_TEAM_ALL, agreed.segment, error);
-    return all ? open_local_memory(*all) : error;
+    return all ? open_local_memory(*all, static_cast<std::size_t>(agreed.greatest)) : error;
+}
+
+// What start() has made, of which there may be a part.
+fanlight_code end() {
+    free_handles();
+    close_local_memory();
+    // That of all, whose number is the least, after the others.
+    for (auto left = teams.all(); !left.empty(); left.pop_back()) free_team(*left.back());
+    MPI_Cancel(&runtime.progress);
+    MPI_Wait(&runtime.progress, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&runtime.progress_comm);
+    runtime.waiter.reset();
+    const bool finalizes = std::exchange(runtime.finalizes, false);
+    return finalizes ? mpi_code(MPI_Finalize(), "MPI_Finalize") : FANLIGHT_OK;
 }
 
 }  // namespace
@@ -154,7 +162,10 @@ fanlight_code fanlight_init() {
         int over = 0;
         MPI_Finalized(&over);
         if (over) return fail(FANLIGHT_ERR_STATE, "MPI has been finalised");
-        if (const fanlight_code error = start()) return error;
+        if (const fanlight_code error = start()) {
+            end();
+            return error;
+        }
     }
     ++runtime.users;
     return FANLIGHT_OK;
@@ -163,17 +174,7 @@ fanlight_code fanlight_init() {
 fanlight_code fanlight_exit() {
     if (!is_up()) return not_up();
     if (--runtime.users > 0) return FANLIGHT_OK;
-    free_handles();
-    close_local_memory();
-    // That of all, whose number is the least, after the others.
-    for (auto left = teams.all(); !left.empty(); left.pop_back()) free_team(*left.back());
-    MPI_Cancel(&runtime.progress);
-    MPI_Wait(&runtime.progress, MPI_STATUS_IGNORE);
-    MPI_Comm_free(&runtime.progress_comm);
-    runtime.waiter.reset();
-    const bool finalizes = runtime.finalizes;
-    runtime.finalizes = false;
-    return finalizes ? mpi_code(MPI_Finalize(), "MPI_Finalize") : FANLIGHT_OK;
+    return end();
 }
 
 int fanlight_initialized() { return is_up(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,10 @@ struct Place {
     int node = 0, package = -1, numa = -1, core = -1;
     int cpu = -1;  // the core's number to the system, where the unit is bound to one
     char host[64] = "";
+    std::uint64_t machine = 0;  // hosts may have the same name
+    // A process id means the same where the namespace's number, if it is not 0, and the machine are the same.
+    std::uint64_t pid_namespace = 0;
+    std::int64_t pid = 0;
 };
 
 struct Runtime {

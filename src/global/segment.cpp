@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
-#include <system_error>
 
 #include "global/barrier.h"
 #include "global/map_by_all.h"
@@ -40,8 +38,9 @@ Part& own_part(Segment& s) { return s.parts[static_cast<std::size_t>(s.team->uni
 const fanlight_segment* published[FANLIGHT_SEGMENTS];
 static_assert(FANLIGHT_SEGMENTS == Table<Segment>::slots);
 
+// In one order with `runtime.windows`, for kept() and open_window().
 void publish(std::int32_t id, const fanlight_segment* s) {
-    std::atomic_ref(published[id & (FANLIGHT_SEGMENTS - 1)]).store(s, std::memory_order_release);
+    std::atomic_ref(published[id & (FANLIGHT_SEGMENTS - 1)]).store(s);
 }
 
 Segment* kept(Segment* s, fanlight_code error) {
@@ -49,8 +48,9 @@ Segment* kept(Segment* s, fanlight_code error) {
         segments.put(s);
         s->team->segments.push_back(s);
         s->published = {s->id, s->units, s->parts.data()};
-        // The program's own copies would let no window progress.
-        if (!runtime.windows) publish(s->id, &s->published);
+        publish(s->id, &s->published);
+        // The program's own copies would let no window progress, of which another thread may open the first one just now.
+        if (runtime.windows) publish(s->id, nullptr);
         return s;
     }
     segments.withdraw(s->id);
@@ -73,7 +73,6 @@ fanlight_code map_parts(Segment& s, std::size_t reserved, fanlight::Segment::Pag
     struct Name {
         char text[64];
     };
-    std::string why;
     const auto map = [&](fanlight::Segment::Place place, std::error_code& problem) {
         std::vector<Name> names(size);
         s.memory.clear();
@@ -89,15 +88,11 @@ fanlight_code map_parts(Segment& s, std::size_t reserved, fanlight::Segment::Pag
         else
             MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, names.data(), sizeof(Name), MPI_BYTE, team.comm);
         for (std::size_t i = 0; i < s.memory.size() && !problem; ++i)
-            if (!s.memory[i]) s.memory[i] = fanlight::Segment::open(names[here[i]].text, problem);
-        if (problem) why = problem.message();
+            if (!s.memory[i]) s.memory[i] = open_others(names[here[i]].text, problem);
     };
-    int code = MPI_SUCCESS;
-    const bool mapped = map_by_all(team.comm, map, code);
+    const fanlight_code error = map_by_all(team.comm, reserved, map);
     for (fanlight::Segment& piece : s.memory) piece.unlink();
-    if (code != MPI_SUCCESS) return mpi_code(code, "MPI_Allreduce");
-    if (!mapped && !why.empty()) return fail(FANLIGHT_ERR_MEMORY, "no %zu bytes of shared memory: %s", reserved, why.c_str());
-    if (!mapped) return fail(FANLIGHT_ERR_MEMORY, "another unit has no %zu bytes of shared memory", reserved);
+    if (error != FANLIGHT_OK) return error;
     for (std::size_t i = 0; i < here.size(); ++i)
         s.parts[here[i]].address = reinterpret_cast<char*>(s.memory[one_piece ? 0 : i].bytes().data()) +
                                    (one_piece ? i * reserved : 0);

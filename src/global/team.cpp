@@ -130,6 +130,15 @@ fanlight_code no_place(const char* function) {
     return fail(FANLIGHT_ERR_ARGUMENT, "%s: a null pointer for the result", function);
 }
 
+fanlight_code told(const char* function, fanlight_team id, int Team::*number, int* result) {
+    fanlight_code error = FANLIGHT_OK;
+    const Team* const team = find_team(id, error);
+    if (!team) return error;
+    if (!result) return no_place(function);
+    *result = team->*number;
+    return FANLIGHT_OK;
+}
+
 // What `function` gave becomes the team whose numbers have been agreed on.
 fanlight_code made(const Agreement& agreed, int code, const char* function, MPI_Comm comm, fanlight_team* result) {
     *result = FANLIGHT_TEAM_NULL;
@@ -145,23 +154,8 @@ fanlight_code made(const Agreement& agreed, int code, const char* function, MPI_
 
 }  // namespace
 
-fanlight_code fanlight_team_size(fanlight_team id, int* size) {
-    fanlight_code error = FANLIGHT_OK;
-    const Team* const team = find_team(id, error);
-    if (!team) return error;
-    if (!size) return no_place("fanlight_team_size");
-    *size = team->size;
-    return FANLIGHT_OK;
-}
-
-fanlight_code fanlight_team_unit(fanlight_team id, int* unit) {
-    fanlight_code error = FANLIGHT_OK;
-    const Team* const team = find_team(id, error);
-    if (!team) return error;
-    if (!unit) return no_place("fanlight_team_unit");
-    *unit = team->unit;
-    return FANLIGHT_OK;
-}
+fanlight_code fanlight_team_size(fanlight_team id, int* size) { return told("fanlight_team_size", id, &Team::size, size); }
+fanlight_code fanlight_team_unit(fanlight_team id, int* unit) { return told("fanlight_team_unit", id, &Team::unit, unit); }
 
 fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int count, fanlight_team* result) {
     fanlight_code error = FANLIGHT_OK;

@@ -43,7 +43,6 @@ public:
     const std::string& name() const { return name_; }
     std::span<std::byte> bytes() const;   // what users may use: create's `bytes`
     // Of one that was made with Pages::later; with Pages::parts before unlink().
-    std::error_code reserve(std::size_t bytes) { return reserve(0, bytes); }
     std::error_code reserve(std::size_t from, std::size_t bytes);
     void unlink();                        // all, once everybody has opened it
 

@@ -206,16 +206,12 @@ bool beyond_limit(std::size_t bytes) {
 int reserve(const File& file, std::size_t from, std::size_t bytes) {
     if (beyond_limit(from + bytes)) return EFBIG;
     const auto end = static_cast<off_t>(from + bytes);
-    struct stat facts{};
-    const std::size_t had = from == 0 && ::fstat(file.fd(), &facts) == 0 ? static_cast<std::size_t>(facts.st_blocks) * 512 : 0;
     // A signal makes the kernel give back all that a call has reserved so far: chunks make
     // sure that a profiler's timer cannot hold it up for ever.  Others may reserve some at the same time.
     constexpr off_t chunk = off_t{16} << 20;
     for (auto at = static_cast<off_t>(from); at < end;) {
         const off_t length = std::min(chunk, end - at);
-        // What is there already takes nothing.
-        const std::size_t begin = std::max(had, static_cast<std::size_t>(at));
-        if (begin < static_cast<std::size_t>(at + length) && free_memory() < static_cast<std::size_t>(end) - begin) return ENOMEM;
+        if (free_memory() < static_cast<std::size_t>(end - at)) return ENOMEM;
         const int error = ::posix_fallocate(file.fd(), at, length);
         if (error == EINTR) continue;
         if (error == EOPNOTSUPP || error == ENOSYS) return reserve_by_writing(file.fd(), at, end);

@@ -94,6 +94,9 @@ static void groups_and_teams(void)
         DO(dart_team_destroy(&team));
         BAD(dart_barrier(gone));
     }
+    // One unit's mistake is everybody's error, and nobody hangs.
+    BAD(dart_team_create(DART_TEAM_ALL, h, me == 0 ? NULL : &team));
+    BAD(dart_team_clone(DART_TEAM_ALL, me == 0 ? NULL : &team));
     DO(dart_group_destroy(&g));
     DO(dart_group_destroy(&h));
     DO(dart_group_destroy(&both));
@@ -631,6 +634,7 @@ static void locality(void)
     BAD(dart_domain_move_subdomain(found, found->children[0], 0));
     DO(dart_domain_create(&fresh));
     DO(dart_domain_add_subdomain(copy, fresh, 1));
+    BAD(dart_domain_add_subdomain(copy, all, 0));
     CHECK(copy->children[1] == fresh && strcmp(fresh->domain_tag, ".1") == 0);
     // It keeps its place.
     DO(dart_domain_assign(fresh, copy->children[0]));

@@ -431,6 +431,8 @@ static void atomics(void)
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_accumulate(p, &v, 1, (fanlight_type)77, FANLIGHT_SUM));
     WRONG(FANLIGHT_ERR_ARGUMENT, fanlight_accumulate(p, &v, 1, FANLIGHT_INT64, (fanlight_operator)77));
     WRONG(FANLIGHT_ERR_RANGE, fanlight_accumulate(fanlight_add(p, 512), &v, 1, FANLIGHT_INT64, FANLIGHT_SUM));
+    DO(fanlight_accumulate(last, &v, 1, FANLIGHT_INT64, FANLIGHT_NO_OP));
+    DO(fanlight_flush(last));
     barrier();
     DO(fanlight_free(p));
 }
@@ -732,6 +734,10 @@ static void misuse(void)
         WRONG(FANLIGHT_ERR_HANDLE, fanlight_wait(&stale));
         WRONG(FANLIGHT_ERR_HANDLE, fanlight_handle_free(&stale));
     }
+    DO(fanlight_get_handle(&v, fanlight_at(p, units - 1, 0), 8, &h));
+    fanlight_handle twice[2] = {h, h};
+    DO(fanlight_waitall(twice, 2));
+    CHECK(twice[0] == FANLIGHT_HANDLE_NULL && twice[1] == FANLIGHT_HANDLE_NULL);
     stale = 12345678;
     WRONG(FANLIGHT_ERR_HANDLE, fanlight_wait(&stale));
     DO(fanlight_put_handle(fanlight_at(p, units - 1, 0), &v, 8, &h));

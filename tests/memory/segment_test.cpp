@@ -327,8 +327,8 @@ TEST(SegmentRed, MoreThanIsFreeIsNotAskedFor) {
         EXPECT_EQ(error, std::errc::not_enough_memory);
         Segment later = Segment::create(free * 2, error, Segment::Pages::later, place);
         ASSERT_TRUE(later);
-        EXPECT_FALSE(later.reserve(1 << 20));
-        EXPECT_EQ(later.reserve(free + (std::size_t{1} << 30)), std::errc::not_enough_memory);
+        EXPECT_FALSE(later.reserve(0, 1 << 20));
+        EXPECT_EQ(later.reserve(0, free + (std::size_t{1} << 30)), std::errc::not_enough_memory);
     }
 }
 
@@ -340,10 +340,10 @@ TEST(SegmentGreen, WhatIsReservedLaterIsSharedAndTakesNoMemoryBefore) {
         if (!s || error) return 1;
         const Segment other = Segment::open(s.name(), error);
         if (!other || error) return 2;
-        if (s.reserve(512 << 10) || s.reserve(512 << 10)) return 3;
+        if (s.reserve(0, 512 << 10) || s.reserve(0, 512 << 10)) return 3;
         std::memset(s.bytes().data(), 7, 512 << 10);
         if (other.bytes()[(512 << 10) - 1] != std::byte{7}) return 4;
-        return s.reserve(8 << 20) == std::errc::no_space_on_device ? 0 : 5;
+        return s.reserve(0, 8 << 20) == std::errc::no_space_on_device ? 0 : 5;
     });
     if (result == skip) GTEST_SKIP() << "needs root and a mount namespace";
     EXPECT_EQ(result, 0);
