@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-
 #pragma GCC visibility push(default)
 // The module's, in the program, where there is one: the loader then finds that everywhere.
 extern "C" {

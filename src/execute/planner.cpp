@@ -142,7 +142,7 @@ void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, con
         plan.moves.in_many_areas = own.in_many_areas;
         if (!moves_blocks_whole(short_ones, plan.moves)) return;
     }
-    // A rank that rebinds its plan takes as many numbers as one that makes a new one: what it may rebind to fits into an area.
+    // Alike for a rank that rebinds its plan and one that makes a new one: what it may rebind to fits into an area.
     if (!lengths_are_unknown(o)) plan.moves.in_many_areas = false;
     plan.rebinds_counts_to = longest;
 }

@@ -95,8 +95,9 @@ bool Planner::rebind_counts(const Problem& p, Plan& plan) const {
         if (s.kind == BoundKind::get || s.kind == BoundKind::copy) continue;
         s.place = bytes <= shared_slots_.payload_bytes() ? Place::inlined : Place::staged;
         if (!sends || s.place != Place::staged) continue;
+        // Each in its reader's area, or one behind the other in this rank's.
         s.staging = schedule.stages_at_reader ? 0 : staged;
-        staged += (bytes + 63) / 64 * 64;
+        staged = std::max(staged, s.staging + (bytes + 63) / 64 * 64);
     }
     schedule.staged = staged;
     return true;

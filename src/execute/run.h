@@ -30,7 +30,7 @@ struct Mapped {
 struct Cursor {
     std::size_t step = 0;  // the next one
     std::size_t lent = 0;  // messages, which others may still read where they lie
-    std::byte* staging = nullptr;  // where its areas begin
+    std::byte* staging = nullptr;  // where it begins, in its areas
 };
 
 class Executor;

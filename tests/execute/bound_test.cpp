@@ -210,7 +210,7 @@ TEST_P(Bound, OtherLengths) {
     EXPECT_GT(rebound, GetParam() == How::mapped ? 0u : 1000u);
 }
 
-// A block of the first plan needs more than one of the areas that many ranks have: all ranks take as many numbers nevertheless.
+// A block of the first plan needs more than one of the areas that many ranks have: all ranks agree nevertheless whether a rank may.
 TEST(BoundAreas, AreAsManyForOtherLengthsAsForANewPlan) {
     constexpr int size = 17;
     const Groups groups(size, How::oversubscribed);

@@ -267,6 +267,7 @@ private:
             }
         if (own > 0 && of(owner).staged == 0) fault(owner, "stages and does not say so");
         const std::size_t room = slots(owner).staging_bytes() * (of(owner).in_many_areas ? slots(owner).areas() : 1);
+        if (of(owner).staged > room) fault(owner, "stages more than it has areas for");
         for (std::size_t i = 0; i < all.size(); ++i) {
             const Staged& a = all[i];
             if (a.end > room) fault(owner, "stages behind the end of its area");
@@ -278,7 +279,7 @@ private:
                 if (!later) fault(owner, "stages two messages in one place");
             }
         }
-        if (of(owner).in_many_areas != of(0).in_many_areas) fault(owner, "takes another number of staging areas than rank 0");
+        if (of(owner).in_many_areas != of(0).in_many_areas) fault(owner, "does not agree with rank 0 whether a rank stages in many areas");
     }
 
     // Its source is read until it has settled, its target may be written as soon as it is posted.
