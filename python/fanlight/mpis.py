@@ -217,7 +217,7 @@ def loaded_by(program: Path) -> dict[str, Path | None]:
     loaded = {}
     for line in said.stdout.splitlines():
         # A library that a program names with its path has no arrow.
-        if found := re.match(r"\s*(?:(\S+) => )?(not found|/\S+)", line):
+        if found := re.match(r"\s*(?:(\S+) => )?(not found|/.+?)(?: \(0x[0-9a-f]+\))?$", line):
             loaded[found[1] or found[2]] = None if found[2] == "not found" else Path(found[2])
     return loaded
 

@@ -159,7 +159,7 @@ def rules(report: dict) -> list[str]:
             ranges[-1]["ratios"] += cell["ratios"]
         else:
             ranges.append({**cell, "text": text, "first": first})
-    return [r["text"] + (f" bytes={r['first']}..{r['to']}" if r["to"] else "") + " -> native  # "
+    return [r["text"] + (f" bytes={r['first']}..{r['to']}" if r["to"] is not None else "") + " -> native  # "
             + f"{' to '.join(f'{x:.2f}' for x in sorted({min(r['ratios']), max(r['ratios'])}))} times as fast" for r in ranges]
 
 

@@ -45,17 +45,21 @@ def tune(
     from . import bench_run, tune_run
     from .cli import core
 
+    if output and output.suffix == ".json":
+        raise FanlightError(f"{output}: what is measured goes there, beside the rules", "Name the rules' file, for instance mine.rules.")
     if sum((show, check, resume)) > 1:
         raise FanlightError("--show, --check and --resume exclude each other", "Leave all but one out.")
     if show:
         from . import tune_map
 
-        for path in _files(core(), file, mpi):
+        files = _files(core(), file, mpi)
+        for path in files:
             measured = Measured.load(path.with_suffix(".json"))
             tune_map.show(core(), measured, path, console)
             if output:
-                tune_map.write(core(), measured, output)
-                messages.print(f"written: {output}", markup=False, highlight=False)
+                picture = output if len(files) == 1 else output.with_name(f"{output.stem}-{path.stem}{output.suffix}")
+                tune_map.write(core(), measured, picture)
+                messages.print(f"written: {picture}", markup=False, highlight=False)
         return
     if check:
         aged = 0
@@ -63,7 +67,7 @@ def tune(
             aged += _check(core(), path, part, programs, launcher_arg)
         raise typer.Exit(1 if aged else 0)
     if resume:
-        plan, done = tune_run.interrupted()
+        plan, done = tune_run.interrupted(core())
     else:
         plan = {"format": 1, "mpi": mpi, "ranks": _numbers(ranks), "operations": _operations(operation), "minutes": minutes,
                 "sizes": sorted({_size(s) for s in (sizes or SIZES).split(",")}), "output": str(output.absolute()) if output else "",
@@ -127,7 +131,7 @@ def aged(before: stats.Ratio | None, choice: str, now_: dict[str, stats.Ratio]) 
         fresh = now_.get(choice)
         if fresh is None:
             return "was not served, or wrong"
-        if fresh.low <= stats.WINS_BELOW:
+        if fresh.low <= stats.bound(choice, choice):
             return ""
         return f"took {before.ratio:.2f} of the MPI library's time, takes {fresh.ratio:.2f} [{fresh.low:.2f}, {fresh.high:.2f}]"
     better = {n: r for n, r in now_.items() if r.high < stats.RETURNS_BELOW}
@@ -173,6 +177,8 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
     found = 0
     for n in sorted(before.runs):
         ranges = {(r.operation, size): r for r in tune_rules.decide(core, before) if r.ranks == n for size in r.sizes}
+        if not ranges:
+            continue
         keys = random.sample(sorted(ranges), max(1, round(len(ranges) * part)))
         cells = [tune_plan.Cell(o, s, _to_compare(core, before, n, o, s, ranges[o, s].choice)) for o, s in keys]
         cells = [c for c in cells if c.candidates]

@@ -30,24 +30,36 @@ class Measured:
     excluded: dict[tuple[int, str, int], dict[str, str]] = field(default_factory=dict)
     # (ranks, operation) -> when, where that is not `date`
     dates: dict[tuple[int, str], str] = field(default_factory=dict)
+    # (ranks, operation) -> `runs`, where that was another one
+    other_runs: dict[tuple[int, str], dict] = field(default_factory=dict)
     # (ranks, operation, size) -> what an earlier measurement of it chose
     earlier: dict[tuple[int, str, int], str] = field(default_factory=dict)
+    # (ranks, operation, size) that was to be measured, but a launch ended early
+    unmeasured: set[tuple[int, str, int]] = field(default_factory=set)
 
     def when(self, ranks: int, operation: str) -> str:
         return self.dates.get((ranks, operation), self.date)
+
+    def run(self, ranks: int, operation: str) -> dict:
+        return self.other_runs.get((ranks, operation), self.runs[ranks])
 
     def follow(self, core, before: Measured):
         """An earlier measurement of this very kind of machine: what it chose, and what is not measured anew."""
         if before.fingerprint != self.fingerprint:
             return
         self.earlier = {(r.ranks, r.operation, size): r.choice for r in decide(core, before) for size in r.sizes}
-        new = {(n, o) for n, o, _ in self.cells}
+        new = {(n, o) for n, o, _ in [*self.cells, *self.unmeasured]}
         for key, launches in before.cells.items():
-            if key[:2] not in new and self.runs.setdefault(key[0], before.runs[key[0]]) == before.runs[key[0]]:
-                self.cells[key] = launches
-                self.dates[key[:2]] = before.when(*key[:2])
-                if key in before.excluded:
-                    self.excluded[key] = before.excluded[key]
+            if key[:2] in new:
+                continue
+            self.cells[key] = launches
+            self.dates[key[:2]] = before.when(*key[:2])
+            run = before.run(*key[:2])
+            if self.runs.setdefault(key[0], run) != run:
+                self.other_runs[key[:2]] = run
+            if key in before.excluded:
+                self.excluded[key] = before.excluded[key]
+        self.unmeasured |= {key for key in before.unmeasured if key[:2] not in new}
 
     def sizes(self, ranks: int, operation: str) -> list[int]:
         return sorted(size for n, o, size in self.cells if (n, o) == (ranks, operation))
@@ -57,11 +69,11 @@ class Measured:
         return [o for o in tune_plan.ALL if o in there]
 
     def save(self, path: Path):
-        rows = [{"ranks": n, "operation": o, "size": s, "date": self.when(n, o), "launches": launches,
+        rows = [{"ranks": n, "operation": o, "size": s, "date": self.when(n, o), "run": self.run(n, o), "launches": launches,
                  "excluded": self.excluded.get((n, o, s), {}), "earlier": self.earlier.get((n, o, s), "")}
                 for (n, o, s), launches in self.cells.items()]
         _write(path, json.dumps({"format": 1, "fingerprint": self.fingerprint, "date": self.date, "minutes": self.minutes,
-                                 "library": self.library, "runs": self.runs, "cells": rows}) + "\n")
+                                 "library": self.library, "runs": self.runs, "unmeasured": sorted(self.unmeasured), "cells": rows}) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> Measured:
@@ -73,9 +85,12 @@ class Measured:
             for row in said["cells"]:
                 key = row["ranks"], row["operation"], row["size"]
                 made.cells[key], made.dates[key[:2]] = row["launches"], row["date"]
+                if row.get("run", made.runs[key[0]]) != made.runs[key[0]]:
+                    made.other_runs[key[:2]] = row["run"]
                 if row["excluded"]:
                     made.excluded[key] = row["excluded"]
                 made.earlier[key] = row.get("earlier", "")
+            made.unmeasured = {tuple(key) for key in said.get("unmeasured", [])}
         except OSError as e:
             raise FanlightError(f"{path}: {e.strerror}", "`fanlight tune` measures.") from e
         except (ValueError, KeyError, TypeError) as e:
@@ -88,11 +103,11 @@ def _write(path: Path, text: str, check=lambda unfinished: None):
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        unfinished.write_text(text)
         try:
+            unfinished.write_text(text)
             check(unfinished)
         except BaseException:
-            unfinished.unlink()
+            unfinished.unlink(missing_ok=True)
             raise
         unfinished.replace(path)
     except OSError as e:
@@ -111,7 +126,7 @@ class Range:
 
 
 def by_rule(core, measured: Measured, ranks: int, operation: str, size: int) -> str:
-    return tune_plan.built_in(core, operation, size, ranks, measured.fingerprint["mpi"].split()[0], measured.runs[ranks])
+    return tune_plan.built_in(core, operation, size, ranks, measured.fingerprint["mpi"].split()[0], measured.run(ranks, operation))
 
 
 def decide(core, measured: Measured) -> list[Range]:
@@ -122,12 +137,14 @@ def decide(core, measured: Measured) -> list[Range]:
             cells = [measured.cells[ranks, operation, size] for size in sizes]
             rules = [by_rule(core, measured, ranks, operation, size) for size in sizes]
             earlier = [measured.earlier.get((ranks, operation, size), stats.UNDECIDED) for size in sizes]
+            unmeasured = [size for n, o, size in measured.unmeasured if (n, o) == (ranks, operation)]
             if not tune_plan.has_sizes(operation):
-                choice = stats.choose_for_any_size(cells, rules[0], earlier[0])
+                choice = stats.UNDECIDED if unmeasured else stats.choose_for_any_size(cells, rules[0], earlier[0])
                 out.append(Range(ranks, operation, sizes[0], sizes[-1], choice, tuple(sizes)))
                 continue
+            choices = {**dict.fromkeys(unmeasured), **dict(zip(sizes, stats.choose(cells, rules, earlier)))}
             out += [Range(ranks, operation, first, last, choice, tuple(of))
-                    for first, last, choice, of in stats.ranges(sizes, stats.choose(cells, rules, earlier))]
+                    for first, last, choice, of in stats.ranges(sorted(choices), [choices[size] for size in sorted(choices)])]
     return out
 
 
@@ -151,8 +168,9 @@ def _exact(n: int) -> str:
     return str(n)
 
 
-def line(core, measured: Measured, r: Range) -> str:
-    run, name = measured.runs[r.ranks], tune_plan.rule_name(r.operation)
+def line(core, measured: Measured, r: Range, undecided: set[tuple[int, str]] = frozenset()) -> str:
+    """`undecided`: (ranks, rule's name) of non-blocking operations that the built-in rules decide."""
+    run, name = measured.run(r.ranks, r.operation), tune_plan.rule_name(r.operation)
     conditions = [f"ranks={r.ranks}", f"nodes={run['nodes']}", f"oversubscribed={'yes' if run['oversubscribed'] else 'no'}"]
     if tune_plan.has_sizes(r.operation):
         conditions.insert(0, f"bytes={_exact(r.first)}..{_exact(r.last)}")
@@ -161,6 +179,8 @@ def line(core, measured: Measured, r: Range) -> str:
         conditions.append(f"single_copy={'yes' if run['single_copy'] else 'no'}")
     if not tune_plan.is_blocking(r.operation):
         conditions.append("blocking=no")
+    elif (r.ranks, name) in undecided:
+        conditions.append("blocking=yes")
     said = []
     for size in r.sizes:
         best = shown(measured, r, size)
@@ -171,7 +191,8 @@ def line(core, measured: Measured, r: Range) -> str:
         else:
             said.append(f"{_exact(size)}: {best.text()}")
     if r.choice == stats.UNDECIDED:
-        return f"# {r.operation}, {r.ranks} ranks: faster for some sizes, slower for others; the built-in rules decide | " + " | ".join(said)
+        why = "faster for some sizes, slower for others, or one could not be measured; the built-in rules decide"
+        return f"# {r.operation}, {r.ranks} ranks: {why} | " + " | ".join(said)
     # In a rule's line parameters follow the name.
     choice = r.choice.replace("(", " ").replace(")", "").replace(",", " ")
     return f"{name:<21} {' '.join(conditions)} -> {choice}  # {measured.when(r.ranks, r.operation)[:10]} | " + " | ".join(said)
@@ -190,7 +211,8 @@ def text(core, measured: Measured, ranges: list[Range]) -> str:
             if why.startswith("wrong"):
                 head.append(f"excluded: {operation} {_exact(size)} on {ranks} ranks: {algorithm}: {why}")
     # The blocking ones' rules hold for the others as well, where these were not measured.
-    lines = [line(core, measured, r) + "\n" for r in sorted(ranges, key=lambda r: tune_plan.is_blocking(r.operation))]
+    undecided = {(r.ranks, tune_plan.rule_name(r.operation)) for r in ranges if r.choice == stats.UNDECIDED and not tune_plan.is_blocking(r.operation)}
+    lines = [line(core, measured, r, undecided) + "\n" for r in sorted(ranges, key=lambda r: tune_plan.is_blocking(r.operation))]
     return "".join(f"# {h}\n" for h in head) + "\n" + "".join(lines)
 
 

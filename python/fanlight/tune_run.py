@@ -31,13 +31,16 @@ def _all_alike(values: list):
     return values[0] if len(set(values)) == 1 else None
 
 
-def _work_file() -> Path:
-    return cache_folder() / "tune.jsonl"
+def _work_file(core) -> Path:
+    """Of this kind of machine: others may share the folder."""
+    return cache_folder() / f"tune-{core.fingerprint('')['machine']}.jsonl"
 
 
-def interrupted() -> tuple[dict, list[dict]]:
+def interrupted(core) -> tuple[dict, list[dict]]:
     try:
-        lines = [json.loads(line) for line in _work_file().read_text().splitlines()]
+        text = _work_file(core).read_text()
+        # Without a last line that was not written to its end.
+        lines = [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
         if lines[0]["format"] != 1:
             raise ValueError
     except (OSError, ValueError, LookupError) as e:
@@ -57,7 +60,7 @@ class Run:
 
     def measure(self):
         if self.given_cells is None:
-            path = _work_file()
+            path = _work_file(self.core)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("".join(json.dumps(line) + "\n" for line in (self.plan, *self.lines)))
             self.file = path.open("a")
@@ -86,6 +89,8 @@ class Run:
 
     def _measure_number(self, contender, ranks: int, seconds: float, progress, task):
         cells = self._cells(contender, ranks)
+        if not cells:  # none of the sizes fits
+            return
         each = max(seconds / (len(cells) * self.launches), 0.02)
         for launch in range(self.launches):
             done = {(r["operation"], r["size"]): r for r in self._of(contender, ranks, launch) if r["type"] == "cell"}
@@ -149,6 +154,7 @@ class Run:
         if not missing:
             return []
         at = missing[0]
+        on_line({"type": "unmeasured", "operation": at.operation, "size": at.size})
         self.failures.append(f"{contender.label}, {ranks} ranks, {at.operation} {format_bytes(at.size)}: {outcome.problem}")
         messages.print(f"left out: {self.failures[-1]}", markup=False, highlight=False)
         if len(self.failures) > MOST_FAILURES:
@@ -173,6 +179,8 @@ class Run:
                     key = (n, r.get("operation"), r.get("size"))
                     if r["type"] == "excluded":
                         m.excluded.setdefault(key, {})[r["algorithm"]] = r["why"]
+                    elif r["type"] == "unmeasured":
+                        m.unmeasured.add(key)
                     elif r["type"] == "cell" and r["medians"].get(stats.NATIVE):
                         m.cells.setdefault(key, []).append(r["medians"])
         for m in by_name.values():
@@ -181,7 +189,10 @@ class Run:
                 if key in m.cells:
                     m.cells[key] = [{a: w for a, w in one.items() if a not in whys} for one in m.cells[key]]
             # A launch too few proves nothing; where none but the MPI library's own is left the first one says all.
-            m.cells = {key: launches for key, launches in m.cells.items() if len(launches) == self.launches or len(launches[0]) == 1}
+            m.cells = {key: launches for key, launches in m.cells.items()
+                       if key not in m.unmeasured and (len(launches) == self.launches or len(launches[0]) == 1)}
+            measured = {n for n, _, _ in m.cells}
+            m.runs = {n: run for n, run in m.runs.items() if n in measured}
         return list(by_name.values())
 
     def write(self):
@@ -202,13 +213,17 @@ class Run:
                     path = path.with_name(f"{path.stem}-{m.fingerprint['mpi'].replace(' ', '-')}-{m.fingerprint['binding']}{path.suffix}")
             as_before = ""
             if path.with_suffix(".json").exists():
-                before = Measured.load(path.with_suffix(".json"))
-                m.follow(self.core, before)
-                same, common = tune_map.agreement(self.core, before, m)
-                as_before = f"; {same} of {common} choices are those of {before.date[:10]}" * bool(common)
+                try:
+                    before = Measured.load(path.with_suffix(".json"))
+                except FanlightError as e:
+                    messages.print(f"not followed: {e}", markup=False, highlight=False)
+                else:
+                    m.follow(self.core, before)
+                    same, common = tune_map.agreement(self.core, before, m)
+                    as_before = f"; {same} of {common} choices are those of {before.date[:10]}" * bool(common)
             ranges = tune_rules.write(self.core, m, path)
             won = sum(len(r.sizes) for r in ranges if r.choice not in (stats.NATIVE, stats.UNDECIDED))
             rules = sum(r.choice != stats.UNDECIDED for r in ranges)
             messages.print(f"written: {path}: {rules} rules; an algorithm of Fanlight's replaces {m.fingerprint['mpi']}'s own in "
                            f"{won} of {len(m.cells)} cells{as_before}", markup=False, highlight=False, soft_wrap=True)
-        _work_file().unlink(missing_ok=True)
+        _work_file(self.core).unlink(missing_ok=True)

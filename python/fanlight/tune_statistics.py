@@ -158,17 +158,21 @@ def choose_for_any_size(cells: list[list[dict[str, list[float]]]], by_rule: str,
     return min(names, key=lambda name: sum(cost[name] for cost in costs))
 
 
-def ranges(sizes: list[int], choices: list[str]) -> list[tuple[int, int, str, list[int]]]:
+def ranges(sizes: list[int], choices: list[str | None]) -> list[tuple[int, int, str, list[int]]]:
     """First byte, last byte, choice, the sizes that were measured.  Between two sizes of different choices the middle
-    of the scale decides, as powers of 2 go; before the first and behind the last nothing is said."""
+    of the scale decides, as powers of 2 go; before the first and behind the last nothing is said, nor between the two
+    beside one that could not be measured (None)."""
     out: list[tuple[int, int, str, list[int]]] = []
     for i, (size, choice) in enumerate(zip(sizes, choices)):
-        if out and out[-1][2] == choice:
+        if choice is None:
+            continue
+        joined = i > 0 and choices[i - 1] is not None
+        if joined and out[-1][2] == choice:
             first, _, _, measured = out[-1]
             out[-1] = (first, size, choice, [*measured, size])
             continue
         begin = size
-        if out:
+        if joined:
             before = sizes[i - 1]
             begin = max(before + 1, int(math.sqrt(before * size)))
             first, _, kept, measured = out[-1]

@@ -285,9 +285,9 @@ void put_to(const std::string& where, const Whole& whole) {
     }
     const std::string text = json(whole);
     std::FILE* file = std::fopen(where.c_str(), "w");
-    const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (file) written &= std::fclose(file) == 0;  // what is buffered until then
     const int error = errno;
-    if (file) std::fclose(file);
     if (!written) throw std::runtime_error("the report: cannot write " + where + ": " + std::strerror(error));
 }
 

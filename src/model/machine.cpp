@@ -108,7 +108,7 @@ Machine machine_named(std::string_view name) {
 Placement::Placement(const Machine& machine, int ranks, int nodes) {
     const long cores = machine.cores_of_node();
     if (nodes == 0) nodes = cores == 0 ? 1 : static_cast<int>((ranks + cores - 1) / cores);
-    if (nodes > ranks) throw std::invalid_argument("there are more nodes than ranks");
+    if (nodes < 0 || nodes > ranks) throw std::invalid_argument("there are more nodes than ranks, or fewer than none");
     for (int r = 0; r < ranks; ++r) node_.push_back(static_cast<int>(static_cast<long>(r) * nodes / ranks));
     place(machine);
 }

@@ -191,7 +191,8 @@ const Algorithm* algorithm_or_native(Operation operation, std::string_view name)
 
 Choice parse_choice(Operation operation, std::string_view text) {
     const std::size_t open = text.find('('), close = text.rfind(')');
-    std::vector<std::string_view> words;
+    const auto name = words_of(text.substr(0, open));
+    std::vector<std::string_view> words(name.begin() + !name.empty(), name.end());
     if (open != std::string_view::npos) {
         if (close == std::string_view::npos || close < open) wrong(quoted(text) + ": expected ')'");
         std::string_view inside = text.substr(open + 1, close - open - 1);
@@ -200,11 +201,9 @@ Choice parse_choice(Operation operation, std::string_view text) {
             for (const std::string_view word : words_of(inside.substr(0, comma))) words.push_back(word);
             inside.remove_prefix(comma == std::string_view::npos ? inside.size() : comma + 1);
         }
+        // In a rule's line parameters may stand behind it.
+        for (const std::string_view word : words_of(text.substr(close + 1))) words.push_back(word);
     }
-    const auto name = words_of(text.substr(0, open));
-    // In a rule's line parameters may stand behind it.
-    const auto behind = open == std::string_view::npos ? std::vector(name.begin() + !name.empty(), name.end()) : words_of(text.substr(close + 1));
-    words.insert(words.end(), behind.begin(), behind.end());
     if (!name.empty() && name.front() == "file") {
         if (words.empty() || words.front().find('=') != std::string_view::npos) wrong("file needs the name of a plan: file(mine.plan)");
         const Algorithm& read = algorithm_of_file(operation, words.front());

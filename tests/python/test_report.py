@@ -58,19 +58,20 @@ def guard_row(operation, first, faster, applied=False, **more):
 
 GUARDED = {**EXAMPLE, "guard": [
     guard_row("allgather", 64, "mpi", True), guard_row("allgather", 128, "mpi", ratio=2.25), guard_row("allgather", 512, "mpi"),
-    guard_row("allgather", 1024, "fanlight", ratio=0.5), guard_row("alltoallv", 0, "mpi"),
+    guard_row("allgather", 1024, "fanlight", ratio=0.5), guard_row("allgatherv", 0, "mpi", bytes_to=0), guard_row("alltoallv", 0, "mpi"),
     # Communicators that do not agree, in other calls of the class.
     guard_row("bcast", 64, "mpi"), guard_row("bcast", 64, "fanlight", algorithm="linear", ratio=0.9)]}
 
 
 def test_rules_of_the_guard(tmp_path, fanlight):
     (tmp_path / "r.json").write_text(json.dumps(GUARDED))
-    assert "3 rules" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "rules.txt").stderr
+    assert "4 rules" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "rules.txt").stderr
     assert "No such file" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "none/rules.txt", code=2).stderr
     text = (tmp_path / "rules.txt").read_text()
     conditions = "ranks=4 nodes=1 oversubscribed=no mpi=mpich"
     assert text.splitlines()[1:] == [f"allgather {conditions} bytes=64..255 -> native  # 1.50 to 2.25 times as fast",
                                      f"allgather {conditions} bytes=512..1023 -> native  # 1.50 times as fast",
+                                     f"allgatherv {conditions} bytes=0..0 -> native  # 1.50 times as fast",
                                      f"alltoallv {conditions} -> native  # 1.50 times as fast"]
     # They are rules.
     said = fanlight("explain", "allgather", "200", "-n", "4", env={"FANLIGHT_RULES": str(tmp_path / "rules.txt"), "FANLIGHT_CORES": "4"}).stdout

@@ -114,6 +114,9 @@ def test_ranges():
     assert stats.ranges([8, 64, 512, 4096], ["a", "a", NATIVE, "b"]) == [
         (8, 180, "a", [8, 64]), (181, 1447, NATIVE, [512]), (1448, 4096, "b", [4096])]
     assert stats.ranges([8], ["a"]) == [(8, 8, "a", [8])]
+    # Nothing is said of a size that could not be measured, nor of those beside it.
+    assert stats.ranges([8, 64, 512, 4096], ["a", "a", None, "a"]) == [(8, 64, "a", [8, 64]), (4096, 4096, "a", [4096])]
+    assert stats.ranges([8, 64], [None, "a"]) == [(64, 64, "a", [64])]
     # Each byte between the first and the last size belongs to one range.
     numbers = random.Random(3)
     for _ in range(50):
@@ -229,6 +232,24 @@ def test_undecided_is_left_to_the_built_in_rules(tmp_path):
     assert set(row) == {8, 64}
 
 
+def test_what_could_not_be_measured_has_no_rule(tmp_path):
+    m = made(["bcast", "gatherv"], [8, 4096], binomial=0.5, **{"root-reads-all": 0.5})
+    m.unmeasured = {(4, "bcast", 64), (4, "gatherv", 64)}
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    assert [str(path) in chosen(path, "bcast", size)["rule"] for size in (8, 64, 4096)] == [True, False, True]
+    assert str(path) not in chosen(path, "gatherv", 0)["rule"]
+    assert tune_rules.Measured.load(path.with_suffix(".json")).unmeasured == m.unmeasured
+
+
+def test_an_undecided_non_blocking_one_does_not_have_the_blocking_ones_rule(tmp_path):
+    m = made(["gatherv"], [8, 64], **{"root-reads-all": 0.5})
+    m.cells |= made(["igatherv"], [8], **{"root-reads-all": 0.5}).cells | made(["igatherv"], [64], **{"root-reads-all": 1.5}).cells
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    assert [str(path) in chosen(path, "gatherv", 0, blocking=blocking)["rule"] for blocking in (True, False)] == [True, False]
+
+
 def test_round_trip(tmp_path):
     m = made()
     m.excluded[4, "bcast", 64] = {"tree": "wrong: 8 words"}
@@ -244,12 +265,19 @@ def test_round_trip(tmp_path):
         tune_rules.Measured.load(tmp_path / "x.json")
 
 
-def test_others_are_kept():
+def test_others_are_kept(tmp_path):
     old, new = made(["bcast"], ranks=2), made(["allreduce"])
     old.date, old_key = "2025-01-01", (2, "bcast", 8)
     new.follow(_core, old)
     assert new.cells[old_key] == old.cells[old_key] and new.when(2, "bcast") == "2025-01-01" and new.when(4, "allreduce") == new.date
     assert new.earlier[old_key] == {(r.ranks, r.operation, size): r.choice for r in tune_rules.decide(_core, old) for size in r.sizes}[old_key]
+    # Each with the state in which it was measured, also when that is another one now.
+    other, now = made(["bcast"]), made(["allreduce"])
+    now.runs = {4: {**now.runs[4], "single_copy": None}}
+    now.follow(_core, other)
+    assert now.run(4, "bcast") == other.runs[4] and now.run(4, "allreduce")["single_copy"] is None and (4, "bcast", 8) in now.cells
+    now.save(tmp_path / "now.json")
+    assert tune_rules.Measured.load(tmp_path / "now.json").run(4, "bcast") == other.runs[4]
     # What was measured anew, or elsewhere, is not.
     newer = made(["bcast"], [64], ranks=2)
     newer.follow(_core, old)
@@ -306,6 +334,7 @@ def test_aged():
     before = made(binomial=0.5).cells[4, "bcast", 8]
     ratio = stats.ratios(before)["binomial"]
     assert not tune.aged(ratio, "binomial", stats.ratios(cell(binomial=0.9)))
+    assert not tune.aged(ratio, "binomial", {"binomial": stats.Ratio(0.97, 0.96, 0.99, 1, 1)})  # it would stand
     assert "takes 1.1" in tune.aged(ratio, "binomial", stats.ratios(cell(binomial=1.1)))
     assert "wrong" in tune.aged(ratio, "binomial", {})
     assert not tune.aged(None, NATIVE, stats.ratios(cell(a=1.1))) and "a takes 0.5" in tune.aged(None, NATIVE, stats.ratios(cell(a=0.5)))

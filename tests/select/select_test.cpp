@@ -156,6 +156,8 @@ TEST(Selector, ForcedAlgorithmsTakeParameters) {
     expect_all_in(error_of("bcast:tree(shift=1)", ""), {"bcast:tree has no parameter 'shift'", "degree, piece"});
     expect_all_in(error_of("bcast:tree(degree=4", ""), {"expected ')'"});
     expect_all_in(error_of("bcast:tree(degree)", ""), {"'degree' needs a value"});
+    expect_all_in(error_of("bcast:tree foo (degree=4)", ""), {"no parameter 'foo'"});
+    expect_all_in(error_of("", "bcast -> tree shift=1 (degree=4)"), {"no parameter 'shift'"});
     expect_all_in(error_of("bcast:native(piece=4K)", ""), {"native has no parameters"});
     expect_all_in(error_of("bcast:(piece=4K)", ""), {"unknown algorithm ''"});
 }
