@@ -24,6 +24,8 @@ from . import elf
 from .errors import FanlightError
 
 NAMES = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
+# What rules and fingerprints tell from MPICH although its ABI and launcher are of that kind.
+_DERIVED = {"mvapich": "mpich", "cray": "mpich", "other": "mpich"}
 _LAUNCHERS = ("mpiexec", "mpirun", "mpiexec.hydra")
 
 
@@ -48,6 +50,12 @@ class Mpi:
 
     def version(self) -> str:
         return self.product()[1]
+
+
+def kind_of(fingerprint: str) -> str:
+    """Whose library it was, by its name in a fingerprint: "cray 8.1.27"."""
+    name = fingerprint.split()[0]
+    return _DERIVED.get(name, name)
 
 
 class UnknownAbi(FanlightError):

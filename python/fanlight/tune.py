@@ -12,7 +12,7 @@ from typing import List, Optional
 import typer
 from rich.console import Console
 
-from . import tune_noise, tune_plan, tune_rules
+from . import mpis, tune_noise, tune_plan, tune_rules
 from . import tune_statistics as stats
 from .errors import FanlightError
 from .machine import machine_cores
@@ -172,7 +172,7 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
     from . import bench_run, tune_run
 
     before = Measured.load(path.with_suffix(".json"))
-    contenders = bench_run.find_contenders([before.fingerprint["mpi"].split()[0]], programs, bench_run.TUNE)
+    contenders = bench_run.find_contenders([mpis.kind_of(before.fingerprint["mpi"])], programs, bench_run.TUNE)
     tune_noise.refuse_if_busy()
     found = 0
     for n in sorted(before.runs):

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "config/mpi_libraries.h"
+
 namespace fanlight {
 
 namespace {
@@ -121,14 +123,8 @@ const char* mpi_version() {
     return text;
 }
 
-const char* mpi_name() {
-    static const char* const name = [] {
-        const char* const text = mpi_version();
-        if (std::strstr(text, "Intel(R) MPI")) return "impi";
-        if (std::strstr(text, "Open MPI")) return "openmpi";
-        if (std::strstr(text, "MVAPICH")) return "mvapich";
-        return "mpich";
-    }();
+std::string_view mpi_name() {
+    static const std::string_view name = mpi_library(mpi_version());
     return name;
 }
 

@@ -2,6 +2,8 @@
 // one, loads its MPI with dlopen).
 #pragma once
 
+#include <string_view>
+
 #include "collective/mpi_header.h"
 
 namespace fanlight {
@@ -32,7 +34,7 @@ const char* missing_function();
 
 // What MPI_Get_library_version says.
 const char* mpi_version();
-// "mpich", "impi", "openmpi": as rules name them (Situation::mpi).
-const char* mpi_name();
+// As rules name it (Situation::mpi).
+std::string_view mpi_name();
 
 }  // namespace fanlight

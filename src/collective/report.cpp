@@ -179,17 +179,15 @@ std::string quoted(const std::string& text) {
 // Communicators are counted by each of their ranks.
 std::uint64_t number(int ranks, std::uint64_t seen) { return seen / static_cast<std::uint64_t>(std::max(ranks, 1)); }
 
-std::string of_rank(const Rank& rank) {
-    std::ostringstream out;
-    out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << rank.all.waits << ", \"waited\": " << rank.all.seconds
-        << ", \"for\": [";
+// The entries of a list of JSON's, with `before` each.
+template <typename All, typename Print>
+void list(std::ostream& out, const char* before, const All& all, const Print& print) {
     const char* comma = "";
-    for (const Wait& w : rank.longest) {
-        out << comma << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
-        comma = ", ";
+    for (const auto& one : all) {
+        out << comma << before;
+        print(one);
+        comma = ",";
     }
-    out << "]}";
-    return out.str();
 }
 
 std::string json(const Whole& whole) {
@@ -197,40 +195,40 @@ std::string json(const Whole& whole) {
     out << "{\"fanlight_report\": 1,\n \"mpi\": " << quoted(library_version()) << ",\n \"ranks\": " << whole.ranks;
     if (whole.alone >= 0) out << ",\n \"rank\": " << whole.alone;
     out << ",\n \"seconds\": " << whole.seconds << ",\n \"communicators\": [";
-    const char* comma = "\n";
-    for (const auto& [key, seen] : whole.communicators) {
-        out << comma << "  {\"ranks\": " << key.first << ", \"count\": " << number(key.first, seen)
-            << ", \"served\": " << (key.second.empty() ? "true" : "false") << ", \"reason\": " << quoted(key.second) << "}";
-        comma = ",\n";
-    }
+    list(out, "\n  ", whole.communicators, [&](const auto& entry) {
+        const auto& [ranks, reason] = entry.first;
+        out << "{\"ranks\": " << ranks << ", \"count\": " << number(ranks, entry.second)
+            << ", \"served\": " << (reason.empty() ? "true" : "false") << ", \"reason\": " << quoted(reason) << "}";
+    });
     out << "],\n \"calls\": [";
-    comma = "\n";
-    for (const auto& [row, sums] : whole.calls) {
-        out << comma << "  {\"operation\": " << quoted(row.operation) << ", \"bytes_from\": " << class_begin(row.size_class)
+    list(out, "\n  ", whole.calls, [&](const auto& entry) {
+        const auto& [row, sums] = entry;
+        out << "{\"operation\": " << quoted(row.operation) << ", \"bytes_from\": " << class_begin(row.size_class)
             << ", \"bytes_to\": " << class_end(row.size_class) << ", \"by\": "
             << (row.algorithm.empty() ? "\"mpi\"" : "\"fanlight\"") << ", \"algorithm\": " << quoted(row.algorithm)
             << ", \"transport\": " << quoted(row.transport) << ", \"reason\": " << quoted(row.reason) << ", \"calls\": " << sums.calls << ", \"bytes\": " << sums.bytes
             << ", \"seconds\": " << sums.seconds << ", \"seconds_max\": " << sums.seconds_max << "}";
-        comma = ",\n";
-    }
+    });
     out << "],\n \"by_rank\": [";
-    comma = "\n";
-    for (const Rank& rank : whole.by_rank) {
-        out << comma << "  " << of_rank(rank);
-        comma = ",\n";
-    }
+    list(out, "\n  ", whole.by_rank, [&](const Rank& rank) {
+        out << "{\"seconds\": " << rank.seconds << ", \"lent\": " << rank.lent << ", \"waits\": " << rank.all.waits << ", \"waited\": " << rank.all.seconds
+            << ", \"for\": [";
+        list(out, " ", rank.longest, [&](const Wait& w) {
+            out << "{\"rank\": " << w.peer << ", \"waits\": " << w.waits << ", \"seconds\": " << w.seconds << "}";
+        });
+        out << "]}";
+    });
     out << "],\n \"guard\": [";
-    comma = "\n";
-    for (const auto& [f, ratios] : whole.found) {
-        const auto yes = [&](std::size_t i) { return f[i] == "1"; };
-        out << comma << "  {\"operation\": " << quoted(f[0]) << ", \"bytes_from\": " << f[2] << ", \"bytes_to\": "
+    list(out, "\n  ", whole.found, [&](const auto& entry) {
+        const auto& [f, ratios] = entry;
+        const auto yes = [&](std::size_t i) { return f[i] == "1" ? "true" : "false"; };
+        out << "{\"operation\": " << quoted(f[0]) << ", \"bytes_from\": " << f[2] << ", \"bytes_to\": "
             << (f[3] == std::to_string(~std::size_t{0}) ? "null" : f[3]) << ", \"ranks\": " << f[4] << ", \"nodes\": " << f[5]
-            << ", \"mpi\": " << quoted(mpi_name()) << ", \"oversubscribed\": " << (yes(6) ? "true" : "false") << ", \"algorithm\": " << quoted(f[1])
-            << ", \"faster\": " << (yes(7) ? "\"mpi\"" : "\"fanlight\"") << ", \"applied\": " << (yes(8) ? "true" : "false")
+            << ", \"mpi\": " << quoted(std::string(mpi_name())) << ", \"oversubscribed\": " << yes(6) << ", \"algorithm\": " << quoted(f[1])
+            << ", \"faster\": " << (f[7] == "1" ? "\"mpi\"" : "\"fanlight\"") << ", \"applied\": " << yes(8)
             << ", \"ratio\": " << ratios.sum / static_cast<double>(ratios.communicators)
             << ", \"communicators\": " << ratios.communicators << "}";
-        comma = ",\n";
-    }
+    });
     out << "]}\n";
     return out.str();
 }
@@ -322,7 +320,7 @@ void join(unsigned what, unsigned known) {
 
 void begin(const char* name) {
     if (file().empty()) file() = name;
-    join(file().empty() ? 0 : calls, calls);
+    join(file().empty() ? 0u : calls, calls);
 }
 
 std::int64_t now_ns() {

@@ -9,6 +9,7 @@
 
 #include "algorithms/level_names.h"
 #include "algorithms/plan_files.h"
+#include "config/mpi_libraries.h"
 #include "config/parse.h"
 
 namespace fanlight {
@@ -18,8 +19,11 @@ namespace {
 constexpr std::array<std::string_view, 7> conditions{"bytes", "ranks", "nodes", "oversubscribed", "single_copy", "blocking", "mpi"};
 // Of how an algorithm runs, whichever it is; beside the parameters of its own.
 constexpr std::array<std::string_view, 3> ways{"transport", "flat", "lanes"};
-// `other` is what Situation::mpi says of a library that has no name here.
-constexpr std::array<std::string_view, 6> libraries{"mpich", "openmpi", "impi", "mvapich", "cray", "other"};
+constexpr auto libraries = [] {
+    std::array<std::string_view, mpi_libraries.size()> names{};
+    std::ranges::transform(mpi_libraries, names.begin(), &MpiLibrary::name);
+    return names;
+}();
 
 [[noreturn]] void wrong(const std::string& message) { throw std::invalid_argument(message); }
 

@@ -45,7 +45,7 @@ struct Situation {
     bool blocking = true;    // no: non-blocking and persistent ones
     bool commutative = true;
     Topology topology = {};  // of the ranks
-    std::string_view mpi;   // "mpich", "openmpi", "impi", ...: the library that would serve it
+    std::string_view mpi;   // the library that would serve it: a name of config/mpi_libraries.h
 };
 
 struct Choice {

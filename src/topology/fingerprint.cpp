@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "config/mpi_libraries.h"
+
 namespace fanlight {
 
 namespace fs = std::filesystem;
@@ -32,8 +34,7 @@ std::string version_in(std::string_view text) {
 }
 
 std::string library_in(std::string_view text) {
-    const auto has = [&](std::string_view word) { return text.find(word) != text.npos; };
-    const std::string name = has("Intel(R) MPI") ? "impi" : has("Open MPI") ? "openmpi" : has("MVAPICH") ? "mvapich" : has("CRAY") ? "cray" : "mpich";
+    const std::string name(mpi_library(text));
     const std::string version = version_in(text);
     return version.empty() ? name : name + " " + version;
 }

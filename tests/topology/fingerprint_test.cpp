@@ -44,7 +44,8 @@ TEST_F(FingerprintFiles, Libraries) {
     EXPECT_EQ(of({0}, "Intel(R) MPI Library 2021.18 for Linux* OS").mpi, "impi 2021.18");
     EXPECT_EQ(of({0}, "Open MPI v5.0.11, package: Open MPI root@x Distribution").mpi, "openmpi 5.0.11");
     EXPECT_EQ(of({0}, "MVAPICH Version : 4.0").mpi, "mvapich 4.0");
-    EXPECT_EQ(of({0}, "something").mpi, "mpich");
+    EXPECT_EQ(of({0}, "MPI VERSION    : CRAY MPICH version 8.1.27.4 (ANL base 3.4a2)").mpi, "cray 8.1.27.4");
+    EXPECT_EQ(of({0}, "something").mpi, "other");
 }
 
 // Another machine, another name: each of its parts counts.
