@@ -5,7 +5,7 @@
 #include "grid.h"
 
 typedef struct Times {  // of one step, in seconds
-    double computation, exchange, synchronisation;
+    double computation, exchange, synchronization;
     double fill;  // the last two, and what lies between
 } Times;
 

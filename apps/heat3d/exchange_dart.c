@@ -19,7 +19,7 @@ static void fill(Grid *g, int which, Times *t)
         for (int side = 0; side < 2; side++) {
             double start = MPI_Wtime();
             dart_barrier(DART_TEAM_ALL);
-            double synchronised = MPI_Wtime();
+            double synchronized = MPI_Wtime();
             int neighbour = g->neighbour[d][side];
             Face f = grid_face(g, d, side);
             dart_datatype_t row;
@@ -32,8 +32,8 @@ static void fill(Grid *g, int which, Times *t)
                 dart_get_blocking(g->field[0] + f.own + shift, from, (size_t)f.count, row, row);
             }
             dart_type_destroy(&row);
-            t->synchronisation += synchronised - start;
-            t->exchange += MPI_Wtime() - synchronised;
+            t->synchronization += synchronized - start;
+            t->exchange += MPI_Wtime() - synchronized;
         }
 }
 

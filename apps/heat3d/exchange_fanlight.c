@@ -33,7 +33,7 @@ static void fill(Grid *g, int which, Times *t)
                 continue;
             double start = MPI_Wtime();
             fanlight_wait_notify(FANLIGHT_TEAM_ALL, neighbour, 2 * d + side);
-            double synchronised = MPI_Wtime();
+            double synchronized = MPI_Wtime();
             Face f = grid_face(g, d, side);
             double *to = g->field[which] + f.own;
             fanlight_pointer from = fanlight_at(fields, neighbour, ((size_t)which * g->doubles + f.there) * sizeof(double));
@@ -45,8 +45,8 @@ static void fill(Grid *g, int which, Times *t)
                 fanlight_get_strided(to + shift, stride, fanlight_add(from, (int64_t)(shift * sizeof(double))), stride,
                                      sizeof(double), (size_t)f.count);
             }
-            t->synchronisation += synchronised - start;
-            t->exchange += MPI_Wtime() - synchronised;
+            t->synchronization += synchronized - start;
+            t->exchange += MPI_Wtime() - synchronized;
         }
 }
 

@@ -18,7 +18,7 @@ static void fill(Grid *g, int which, Times *t)
         for (int side = 0; side < 2; side++) {
             double start = MPI_Wtime();
             MPI_Barrier(g->comm);
-            double synchronised = MPI_Wtime();
+            double synchronized = MPI_Wtime();
             int neighbour = g->neighbour[d][side];
             Face f = grid_face(g, d, side);
             MPI_Datatype row;
@@ -32,8 +32,8 @@ static void fill(Grid *g, int which, Times *t)
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
             }
             MPI_Type_free(&row);
-            t->synchronisation += synchronised - start;
-            t->exchange += MPI_Wtime() - synchronised;
+            t->synchronization += synchronized - start;
+            t->exchange += MPI_Wtime() - synchronized;
         }
 }
 

@@ -106,7 +106,7 @@ static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta,
             double change = kernel_change(g, g->field[which], g->field[!which]);
             begin = MPI_Wtime();
             MPI_Allreduce(MPI_IN_PLACE, &change, 1, MPI_DOUBLE, MPI_MAX, g->comm);
-            t->synchronisation += MPI_Wtime() - begin;
+            t->synchronization += MPI_Wtime() - begin;
             if (change < tolerance) {
                 *steps = step;
                 return !which;
@@ -235,7 +235,7 @@ static uint64_t run(const Options *o, const Exchange *e)
     double total = MPI_Wtime() - begin;
     double computation = part_of(times, steps, offsetof(Times, computation), o->aligned);
     double exchange = part_of(times, steps, offsetof(Times, exchange), o->aligned);
-    double synchronisation = part_of(times, steps, offsetof(Times, synchronisation), o->aligned);
+    double synchronization = part_of(times, steps, offsetof(Times, synchronization), o->aligned);
     double fill = part_of(times, steps, offsetof(Times, fill), o->aligned);
     free(times);
     double *all = gathered(&g, g.field[which]);
@@ -245,7 +245,7 @@ static uint64_t run(const Options *o, const Exchange *e)
         size_t n = (size_t)g.cells[0] * (size_t)g.cells[1] * (size_t)g.cells[2];
         hash = hash_of(all, n);
         printf("%-9s %6d %9.4f %11.*f %9.*f %15.*f %9.*f %11.1f %9.1f %5.0f %%  %016llx\n", e->name, steps, total,
-               digits(o), computation, digits(o), exchange, digits(o), synchronisation, digits(o), fill,
+               digits(o), computation, digits(o), exchange, digits(o), synchronization, digits(o), fill,
                rate[0] * 1e-9, rate[1] * 1e-9, 100 * rate[0] / rate[1], (unsigned long long)hash);
         fflush(stdout);
         if (o->vtk && !output_vtk(o->vtk, all, g.cells))
@@ -409,7 +409,7 @@ int main(int argc, char **argv)
         printf("%s\n%-9s %6s %9s %11s %9s %15s %9s %11s %9s %7s  %s\n",
                o.aligned ? "total: seconds; its parts: microseconds, a step's median on the slowest rank"
                          : "seconds; the parts: mean of the ranks",
-               "exchange", "steps", "total", "computation", "exchange", "synchronisation", "fill", "kernel GB/s",
+               "exchange", "steps", "total", "computation", "exchange", "synchronization", "fill", "kernel GB/s",
                "copy GB/s", "share", "field");
     for (int i = 0; i < exchange_count; i++) {
         if (strcmp(o.exchange, "all") != 0 && strcmp(o.exchange, exchanges[i]->name) != 0)

@@ -27,7 +27,7 @@ from fanlight.tables import table
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 EXCHANGES = ("sendrecv", "rma", "dart", "fanlight")
-PARTS = ("computation", "exchange", "synchronisation", "fill")
+PARTS = ("computation", "exchange", "synchronization", "fill")
 OVER = {"dart": "rma", "fanlight": "sendrecv"}  # what each is compared with
 console = Console() if sys.stdout.isatty() else Console(width=120)
 

@@ -2,7 +2,7 @@
  *
  * Names, types, values and meanings are DART's.  Units, groups and teams: a unit is an MPI
  * process; a group is a local set of units; a team is collective.  Blocking put and get are
- * loads and stores inside a node.  An error is returned, and said on standard error.
+ * loads and stores inside a node.  An error is returned, and printed on standard error.
  *
  * DASH includes its files one by one as <dash/dart/if/dart_*.h>: cmake/dash_headers.cmake makes
  * these names of it.

@@ -13,7 +13,7 @@
 //   again.wait();
 //
 // Counts and displacements of the v forms must live as long as the operation, as buffers must.
-// (For alltoallw, large counts and neighborhoods call the functions of collectives.h.)
+// (For neighborhoods, alltoallw, large counts and intercommunicators call the functions of collectives.h.)
 //
 // A buffer is any contiguous range of elements (std::vector, std::array, std::span, an array).  Its
 // length gives the number of elements; in a gather, scatter or alltoall it holds the blocks of all

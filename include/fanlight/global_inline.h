@@ -1,5 +1,5 @@
-// The short way of fanlight_put and fanlight_get, in the program itself: where loads and stores
-// reach the bytes, a check of the pointer and a copy.  All else is the library's.
+// Inline versions of fanlight_put and fanlight_get: where loads and stores reach the memory, they check the pointer
+// and copy.  Everything else calls the library.
 #ifndef FANLIGHT_GLOBAL_INLINE_H
 #define FANLIGHT_GLOBAL_INLINE_H
 
@@ -59,7 +59,7 @@ static inline fanlight_code fanlight_get_inline(void *to, fanlight_pointer from,
     return FANLIGHT_OK;
 }
 
-// Of any number of arguments, since a compound literal's commas part a macro's.
+// Variadic, because a compound literal may contain commas.
 #define fanlight_put(...) fanlight_put_inline(__VA_ARGS__)
 #define fanlight_get(...) fanlight_get_inline(__VA_ARGS__)
 #endif

@@ -71,6 +71,6 @@ def run(algorithms, sizes: range, calls: int, console: Console) -> int:
             why = "" if done else a.restriction(_core.Problem(a.operation, sizes.start, bytes=1))
             t.add_row(a.operation, a.name, str(done), f"wrong: {fault}" if fault else "right" if done else f"none: {why}")
     console.print(t)
-    console.print(f"{len(algorithms)} algorithms, {sizes.start} to {sizes.stop - 1} ranks: "
+    console.print(f"{len(algorithms)} algorithm{'s' * (len(algorithms) != 1)}, {sizes.start}{f' to {sizes.stop - 1}' * (len(sizes) > 1)} ranks: "
                   + (f"{faulty} wrong" if faulty else "all right" if proved else "nothing was to be proved"), highlight=False)
     return faulty or not proved

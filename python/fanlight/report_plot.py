@@ -54,7 +54,7 @@ def time_chart(report: dict) -> Chart:
 
 
 def _peer(peer: int) -> str:
-    return f"rank {peer}" if peer >= 0 else "other nodes"
+    return f"rank {peer}" if peer >= 0 else "others"
 
 
 def waits_chart(report: dict) -> Chart:

@@ -45,7 +45,7 @@ int degree_of(const Problem& p) { return std::max(p.parameters.degree, 2); }
 
 std::vector<int> skips(int size, int degree) {
     std::vector<int> result{size};
-    while (result.back() > 1) result.push_back((result.back() + degree - 1) / degree);
+    while (result.back() > 1) result.push_back((result.back() - 1) / degree + 1);
     return result;
 }
 

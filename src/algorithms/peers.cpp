@@ -6,7 +6,7 @@ std::vector<int> others(const Problem& problem) {
     std::vector<int> result;
     const int n = problem.size - 1;
     for (int i = 0; i < n; ++i) {
-        const int distance = 1 + (i + problem.parameters.shift) % n;
+        const int distance = 1 + (i + problem.parameters.shift % n) % n;
         result.push_back((problem.rank + distance) % problem.size);
     }
     return result;

@@ -72,7 +72,9 @@ template <class Act>
 void Group::unless_mismatched(Act&& act) {
     if (why_mismatched().empty()) {
         try {
-            for (Run* run : runs_) act(*run);
+            or_leave([&] {
+                for (Run* run : runs_) act(*run);
+            });
             return;
         } catch (const MismatchedCollectives&) {
         }

@@ -63,6 +63,10 @@ void Group::run(const Plan& plan, const void* input, void* output, const Combine
     executor_.lockstep.check();
     if (plan.whole) [[likely]]
         return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
+    or_leave([&] { run_in_parts(plan, input, output, combiner); });
+}
+
+void Group::run_in_parts(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     if (plan.in_flight > 1) return run_in_flight(plan, input, output, combiner);
     if (plan.lengths) {
         Plan::Lengths& lengths = *plan.lengths;
@@ -104,7 +108,7 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     executor_.lockstep.record_call(doing_ = sequence_, plan.called);
     Cursor cursor;
     executor_.slot_is_free(schedule, sequence_, cursor, wait);
-    if (!mapped && scratch_.size() < schedule.scratch_bytes) scratch_.resize(schedule.scratch_bytes);
+    if (!mapped && scratch_.size() < schedule.scratch_bytes) [[unlikely]] or_leave([&] { scratch_.resize(schedule.scratch_bytes); });
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();
     const Executor::Frame frame{sequence_, {const_cast<std::byte*>(input), output, scratch}, combiner, name, plan.remote, mapped, shift};
     executor_.steps(schedule, frame, cursor, schedule.steps.size(), wait);

@@ -112,7 +112,19 @@ private:
     bool has_message_slot(const Run&) const;
     void advance(Run&);
     void advance(Run&, Run::Piece&);
+    void run_in_parts(const Plan&, const void* input, void* output, const Combiner*);
     void run_in_flight(const Plan&, const void* input, void* output, const Combiner*);
+    // What this member cannot do (memory is used up, for one) ends the operation on all of them.
+    template <class Act>
+    void or_leave(Act&& act) {
+        try {
+            act();
+        } catch (const MismatchedCollectives&) {
+            throw;
+        } catch (const std::exception& e) {
+            executor_.lockstep.leave("rank " + std::to_string(rank_) + " cannot go on: " + e.what());
+        }
+    }
     template <class Wait>
     bool rest(Run&, const Wait&);
     void publish_done();

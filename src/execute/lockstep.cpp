@@ -7,7 +7,7 @@ void Lockstep::compare(std::uint64_t taken) {
     if (load(mine.taken) != taken + 1) return;  // not begun
     for (int r = 0; r < size_; ++r) {
         if (load(shared_slots_.member(r).mismatched))
-            leave("rank " + std::to_string(r) + " has found that the ranks of this communicator call different collectives");
+            leave("rank " + std::to_string(r) + " takes no part in this communicator's collectives any more: its own message says why");
         const SharedSlots::Called& theirs = shared_slots_.called(r, taken);
         // It may be writing the next one down there, between any two looks.
         if (load(theirs.taken) != taken + 1) continue;

@@ -146,6 +146,12 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 std::byte* from = at(s.from_buffer, s.from);
                 if (s.place == Place::direct) {
                     const Channel::Post& post = channel_of(s).post(s.message & (shared_slots_.posts() - 1));
+                    const std::uint64_t announced = flag_of(sequence, s.tag, Place::direct, Lent::yes);
+                    if (!flag_has_tag(load(post.flag), sequence, s.tag) && load(cell->flag) != announced) {
+                        // A reader that takes the message for a short one posts nothing.
+                        cell->where = where_and_bytes(0, std::min(s.bytes, longest_staged_put));
+                        store(cell->flag, announced);
+                    }
                     if (!wait(s.peer, [&] { return flag_has_tag(load(post.flag), sequence, s.tag); })) return false;
                     if (post.bytes != s.bytes) [[unlikely]] lockstep.wrong_length(s.peer, false, s.bytes, post.bytes, frame.name);
                     if (post.address) copy_once(Way::write, frame, s.peer, from, post.address, s.bytes);
@@ -215,10 +221,12 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const auto* cell = reinterpret_cast<const Cell*>(slot + s.cell);
                 std::uint64_t flag;
                 if (!wait(s.peer, [&] { return flag_has_tag(flag = load(cell->flag), sequence, s.tag); })) return false;
+                if (s.place == Place::direct && !wait(s.peer, [&] { return !is_lent(flag = load(cell->flag)); })) return false;
                 __builtin_prefetch(ahead + s.cell);
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]
-                    lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name, place_of(flag) == Place::part, s.place == Place::part);
+                    lockstep.wrong_length(s.peer, true, bytes_of(cell->where), s.bytes, frame.name,
+                                          place_of(flag) == Place::part || bytes_of(cell->where) == longest_staged_put, s.place == Place::part);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.place == Place::direct) {
                     if (s.order != Order::overwrite || schedule.readers_copy) read_at_owner(s, frame, cell->where, to, nullptr, schedule);

@@ -38,7 +38,8 @@ double Flows::next_end() {
 
 void Flows::end(double now, std::vector<std::uint64_t>& tokens) {
     move_to(now);
-    constexpr double at_one_time = 1e-12;
+    // Late on the clock, no difference is less than its last bit.
+    const double at_one_time = std::max(1e-12, 4 * std::numeric_limits<double>::epsilon() * now);
     std::erase_if(flows_, [&](const Flow& f) {
         if (f.left > at_one_time) return false;
         for (const Part& p : f.parts) load_[p.resource] -= p.share;

@@ -133,7 +133,9 @@ Choice Selector::choose(const Situation& situation) const {
         if (rule.lanes && !situation.lanes && !rule.forced) continue;
         if (rule.by_levels && situation.nodes > 1 && !situation.by_levels && !rule.forced) continue;
         if (rule.algorithm) {
-            const std::string why = restriction(*rule.algorithm, problem_of(situation, rule));
+            const Problem p = problem_of(situation, rule);
+            std::string why = restriction(*rule.algorithm, p);
+            if (!why.empty() && p.size != situation.ranks) why += " (one of each node; flat=yes takes all ranks)";
             if (!why.empty() && rule.forced && !rule.algorithm->plan) throw std::invalid_argument(rule.text + ": " + why);
             if (!why.empty()) {
                 if (rule.algorithm->plan) passed_over.append(passed_over.empty() ? "" : "; ").append(why);
@@ -147,6 +149,8 @@ Choice Selector::choose(const Situation& situation) const {
         const bool between = choice.lanes || (situation.by_levels && !choice.flat);
         if (choice.algorithm && !choice.algorithm->levels && between) {
             const OnLevels all = choice.lanes ? in_lanes(*choice.algorithm) : by_levels(*choice.algorithm);
+            if (rule.forced && all.names == 0)
+                throw std::invalid_argument(rule.text + ": it cannot run between nodes; flat=yes runs it among all ranks");
             choice.algorithm = all.algorithm;
             choice.parameters.levels = all.names;
         }

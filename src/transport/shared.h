@@ -108,7 +108,7 @@ inline std::uint32_t message_tag(std::uint32_t number, std::uint64_t called) {
 constexpr int message_bits = 20;
 inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messages) { return (sequence << message_bits) + messages; }
 // Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
-// put: the distance from the arena's start, with the length.
+// put: the distance from the arena's start, with the length.  Of a `direct` put: its writer waits for a post; `where` has the length.
 enum class Lent : std::uint64_t { no, yes };
 inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no) {
     return ((sequence + 1) << tag_bits | tag) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);

@@ -225,6 +225,7 @@ MISMATCHED = {
     "scatter-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatter",
     "scatterv-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatterv",
     "gatherv": "rank . (sends 72 bytes where rank 0 expects 32 from it|has 72 bytes where rank 0 expects at most 32) in gatherv",
+    "gatherv-once": "rank . sends 72000 bytes where rank 0 expects 32 from it in gatherv",
     "neighbor": "rank . expects (32 and 24|24 and 32) bytes from rank ., which sends one block along all edges, in neighbor_allgather",
     "ilength": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
     "igatherv": "rank . sends 72 bytes where rank 0 expects 32 from it in gatherv",
@@ -236,7 +237,8 @@ MISMATCHED = {
 def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     if how == "igatherv" and mpi is not MPICH:
         pytest.skip("one MPI is enough")
-    settings = {"SINGLE_COPY": "off"} if how == "igatherv" else {}
+    # A block that its writer alone would copy once.
+    settings = {"igatherv": {"SINGLE_COPY": "off"}, "gatherv-once": {"ALGORITHM": "gatherv:all-write-root(once=32K)"}}.get(how, {})
     result = run(mpi, 3, f"mismatched {how}", settings, timeout=30).must_be_ok()
     assert "3 ranks got an error" in result.out, str(result)
     assert re.search(MISMATCHED[how], result.err), str(result)

@@ -2,6 +2,8 @@
 // some beyond, operators that commute and that do not, all kinds of lengths and parameters.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -57,9 +59,9 @@ std::vector<Block> uneven_blocks(int size, int kind) {
 std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
     std::vector<Parameters> result;
     if (algorithm.takes("degree"))
-        for (int degree : {1, 2, 4, size + 3}) result.push_back({.degree = degree});
+        for (int degree : {1, 2, 4, size + 3, std::numeric_limits<int>::max()}) result.push_back({.degree = degree});
     if (algorithm.takes("shift"))
-        for (int shift : {1, size + 3}) result.push_back({.shift = shift});
+        for (int shift : {1, size + 3, std::numeric_limits<int>::max()}) result.push_back({.shift = shift});
     if (algorithm.takes("minimum"))
         for (std::size_t minimum : {1, 8, 50000}) result.push_back({.minimum = minimum});
     return result;

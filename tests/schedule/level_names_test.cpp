@@ -9,6 +9,7 @@
 #include "algorithms/registry.h"
 #include "schedule/all_ranks.h"
 #include "schedule/count.h"
+#include "schedule/describe.h"
 #include "schedule/verify.h"
 
 namespace fanlight {
@@ -115,6 +116,30 @@ TEST(LevelNames, WhatRunsBetweenTheDomains) {
     EXPECT_EQ(between(Operation::allgather, "neighbor-exchange", by_levels), "by-levels") << "allgatherv has none of this name";
     EXPECT_EQ(between(Operation::reduce_scatter_block, "pairwise", in_lanes), "multi-lane(pairwise)");
     EXPECT_EQ(between(Operation::alltoall, "pairwise", in_lanes), "by-levels(pairwise)");
+}
+
+// Each name that multi-lane takes for its last stage is what runs there.
+TEST(LevelNames, EachIsAnotherSchedule) {
+    for (const auto& [operation, names] : {std::pair{Operation::allreduce, std::array{"ring", "all-read-all", "tree"}},
+                                           {Operation::bcast, std::array{"pruned-ring", "one-to-all", "circulant"}},
+                                           {Operation::reduce, std::array{"root-reads-all", "circulant", "reduce-scatter-gather"}},
+                                           {Operation::allgather, std::array{"ring", "circulant", "all-read-all"}}}) {
+        Problem p = problem_on(operation, "4x2");
+        std::set<std::string> found;
+        const auto add = [&] {
+            std::string steps;
+            for (p.rank = 0; p.rank < p.size; ++p.rank)
+                for (const Step& step : find_algorithm(operation, "multi-lane")->schedule(p).steps) steps += describe(step) + "\n";
+            found.insert(steps);
+        };
+        add();
+        for (const char* name : names) {
+            p.parameters.levels = in_lanes(*find_algorithm(operation, name)).names;
+            EXPECT_NE(p.parameters.levels, 0u) << name;
+            add();
+        }
+        EXPECT_EQ(found.size(), names.size() + 1) << to_string(operation);
+    }
 }
 
 TEST(LevelNames, WhichOperationsHaveLevels) {

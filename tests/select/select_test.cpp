@@ -183,7 +183,7 @@ TEST(Selector, RuleErrorsNameFileLineAndWhatIsAllowed) {
     expect_all_in(error_of("", "barrier -> dissemination piece=3"),
                   {"barrier:dissemination has no parameter"});
     expect_all_in(error_of("", "bcast -> tree degree=4G"), {"degree=4G: too large"});
-    expect_all_in(error_of("", "bcast mpi=lam -> native"), {"'lam'", "mpich, openmpi, impi"});
+    expect_all_in(error_of("", "bcast mpi=lam -> native"), {"'lam'", "impi, openmpi, mvapich, cray, mpich, other"});
     expect_all_in(error_of("", "bcast oversubscribed=1 -> native"), {"expected yes or no"});
     expect_all_in(error_of("", "bcast bytes=2K..1K -> native"), {"empty"});
     expect_all_in(error_of("", "bcast bytes=.. -> native"), {"expected numbers"});
@@ -216,6 +216,19 @@ TEST(Selector, NodesAndTransports) {
     s.nodes = 4;
     EXPECT_EQ(chosen(selector, s), "ring");
     EXPECT_TRUE(selector.choose(s).flat);
+    const auto error_of_forced = [&](const char* forced) {
+        try {
+            Selector(forced, "").choose(s);
+        } catch (const std::invalid_argument& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    s.nodes = 3;
+    expect_all_in(error_of_forced("allgather:recursive-doubling"), {"there are 3 (one of each node; flat=yes takes all ranks)"});
+    s.nodes = 2;
+    expect_all_in(error_of_forced("allgather:neighbor-exchange"), {"cannot run between nodes; flat=yes"});
+    EXPECT_EQ(error_of_forced("allgather:neighbor-exchange(flat=yes)"), "");
     expect_all_in(error_of("", "bcast -> binomial transport=pigeon"), {"unknown transport 'pigeon'", "message, rma-fence"});
     expect_all_in(error_of("", "bcast -> binomial flat=2"), {"flat=2: expected yes or no"});
 }

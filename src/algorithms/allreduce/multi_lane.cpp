@@ -17,7 +17,7 @@ Schedule multi_lane(const Problem& problem) {
     const Address held = lanes.reduce_up(input());
     // Each lane's part alone is long or short.
     const bool few_steps = lanes.longest_part(lanes.last()) <= 16 * longest_in_few_steps;
-    lanes.add(few_steps ? recursive_doubling : halving_doubling, lanes.across(Operation::allreduce), lanes.stage(lanes.last()),
+    lanes.add(lanes.across(Operation::allreduce, few_steps ? recursive_doubling : halving_doubling), lanes.across(Operation::allreduce), lanes.stage(lanes.last()),
               [&](int r) { return Lanes::Buffers{held, output(lanes.part(lanes.last(), r).offset)}; });
     lanes.allgather_down(output());
     return lanes.finish();

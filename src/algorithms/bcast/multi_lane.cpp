@@ -24,7 +24,7 @@ Schedule multi_lane(const Problem& problem) {
         lanes.add(scatter_allgather, whole, {home}, [&](int r) { return Lanes::Buffers{vector(r), output()}; });
     }
     const bool in_parts = lanes.stage(last).front().ranks.size() > 2 && lanes.longest_part(last) >= 64 * 1024;
-    lanes.add(in_parts ? pruned_ring : binomial, lanes.across(Operation::bcast), lanes.stage(last), [&](int r) {
+    lanes.add(lanes.across(Operation::bcast, in_parts ? pruned_ring : binomial), lanes.across(Operation::bcast), lanes.stage(last), [&](int r) {
         const std::size_t at = lanes.part(last, r).offset;
         return Lanes::Buffers{vector(r) + at, output(at)};
     });

@@ -17,7 +17,7 @@ Schedule multi_lane(const Problem& problem) {
     const Address collected = lanes.reserve(last > 0 ? problem.bytes : 0);
     const auto vector = [&](int r) { return r == problem.root ? output() : collected; };
     const bool in_parts = lanes.stage(last).front().ranks.size() > 2 && lanes.longest_part(last) >= 64 * 1024;
-    lanes.add(in_parts ? reduce_scatter_gather : binomial, lanes.across(Operation::reduce), lanes.stage(last),
+    lanes.add(lanes.across(Operation::reduce, in_parts ? reduce_scatter_gather : binomial), lanes.across(Operation::reduce), lanes.stage(last),
               [&](int r) { return Lanes::Buffers{held, vector(r) + lanes.part(last, r).offset}; });
     for (std::size_t s = last; s-- > 0;)
         lanes.add(gather_algorithms::root_reads_all, lanes.shares(s, Operation::gather), lanes.around_root(s), lanes.in_place(s, vector));

@@ -30,6 +30,7 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "operation")) return odd ? MPI_Barrier(comm) : MPI_Allgather(in, 1, MPI_DOUBLE, out, 1, MPI_DOUBLE, comm);
     if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, odd ? 4 : 3, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "gatherv-once")) return MPI_Gatherv(in, odd ? 4 : 9000, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
     // The one block of a neighbor, along two edges.
     counts[1] = 3;
     if (!strcmp(how, "neighbor")) return MPI_Neighbor_allgatherv(in, 4, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
