@@ -47,7 +47,7 @@ std::string text(const Algorithm& a, const Problem& p) {
 std::string needier(const Algorithm& a) {
     for (const int size : {33, 34, 37, 47, 48, 63, 64, 65, 100, 129})
         // Also where parts differ by an element, on either side of the staging, or of what is copied once.
-        for (const std::size_t bytes : {std::size_t{200}, std::size_t{5000}, std::size_t{10000}, std::size_t{12360}, std::size_t{100000}, static_cast<std::size_t>(size) * (16 << 10) - 8})
+        for (const std::size_t bytes : {std::size_t{200}, std::size_t{5000}, std::size_t{10000}, std::size_t{12360}, std::size_t{100000}, static_cast<std::size_t>(size) * ((16 << 10) - 1) + 20})
             for (const int root : {0, 1, size / 2, size - 1})
                 for (const auto& [single_copy, degree] : {std::pair{false, 0}, {true, 0}, {false, 3}, {true, 7}}) {
                     Problem p = problem(a, size, bytes, root);
