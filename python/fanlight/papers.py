@@ -198,7 +198,7 @@ SPIKE_EXCHANGE = Paper(
                 (8, 64, 512, 4 * KIB, 32 * KIB), mode="loop"),),
     (Claim("6, 7", "RMA_Allgather in place of MPI_Allgather in NEURON: almost 10 % less time", "allgather",
            "RMA_Allgather (fence)", LIBRARY, (1.1, 1.1)),
-     Claim("5", "one-sided communication saves the buffering and the double synchronization of two-sided", "allgather",
+     Claim("5", "one-sided communication saves the buffering and the double synchronisation of two-sided", "allgather",
            "RMA_Allgather (fence)", "two-sided", (1, None))),
     exchange=(2, 4, 8))
 
