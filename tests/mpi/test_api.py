@@ -70,6 +70,11 @@ def test_control(mpi, ranks, tmp_path, fanlight_only):
 
 
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_a_report_that_cannot_be_written(mpi, fanlight_only):
+    run(mpi, 2, "api_control unwritten", preload=False, timeout=30).must_be_ok()
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_linked_and_preloaded(mpi, fanlight_only):
     """One library, loaded once: MPI's functions are served as well."""
     result = run(mpi, 2, "api_control").must_be_ok()
