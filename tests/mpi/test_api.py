@@ -135,6 +135,17 @@ def test_headers_are_made_from_the_table(tmp_path, fanlight_only):
             "run: python src/api/generate.py headers include/fanlight"
 
 
+@parametrize("mpi,option,library", [(MPICH, "-DMPI_C_COMPILER={}/bin/mpicc_abi", "ABI"), (MPICH, "-DCMAKE_C_COMPILER={}/bin/mpicc", "MPICH"),
+                                    (OPENMPI, "-DCMAKE_C_COMPILER={}/bin/mpicc", "OPENMPI")], ids=str)
+def test_the_mpi_that_cmake_finds(tmp_path, mpi, option, library, fanlight_only):
+    """Where no prefix is given; the compiler may be the MPI's own."""
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.22)\nproject(finds LANGUAGES C)\n"
+                                             f"include({running.ROOT}/cmake/mpi.cmake)\n")
+    done = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", option.format(mpi.root)], capture_output=True, text=True)
+    said = rf"ABI {library}: \S+/{mpi.root.name}/include, \S+/{mpi.root.name}/lib/libmpi"
+    assert done.returncode == 0 and re.search(said, done.stdout), done.stdout + done.stderr
+
+
 def configured(prefix, folder, mpi, language, compiler, example, *options):
     return subprocess.run(["cmake", "-S", running.ROOT / "tests/api/package", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLANGUAGE={language}",
                            f"-DMPI_{language}_COMPILER={mpi.root}/bin/{compiler}", f"-DEXAMPLE={running.ROOT}/examples/{example}", *options],
