@@ -324,8 +324,12 @@ def explain(
 
     operation = check_operation(operation)
     length = parse_bytes(size)
+    if mpi not in core().mpi_libraries():
+        raise FanlightError(f"--mpi {mpi}: unknown", "It is one of " + ", ".join(core().mpi_libraries()) + ".")
     cores = machine_cores()
     ranks = ranks or cores
+    if nodes > ranks:
+        raise FanlightError(f"--nodes {nodes}: there are {ranks} ranks", "Give fewer nodes, or more ranks (-n).")
     measured = next(iter(tune_rules.files_here(core(), mpi)), None)
     try:
         c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,
