@@ -144,6 +144,17 @@ def test_the_command_line(clean, tmp_path):
         str(tmp_path / "mpiexec"), "-n", "2", str(tmp_path / "app")]
 
 
+def test_a_copy_of_fanlight_that_is_preloaded_already(clean, tmp_path):
+    clean.setenv("LD_PRELOAD", "/opt/libfanlight-mpich.so:/opt/libfanlight-heap.so.0 /lib/theirs.so")
+    assert launch.rank_environment([tmp_path / "ours.so"], {}) == [f"LD_PRELOAD={tmp_path}/ours.so:/lib/theirs.so"]
+    clean.setenv("LD_PRELOAD", "/opt/libfanlight-mpich.so")
+    assert launch.rank_environment([], {}) == []
+    became = {}
+    clean.setattr(os, "execve", lambda program, words, environment: became.update(environment))
+    launch.become(tmp_path / "app", [], [], {}, mpis.Mpi("mpich", "mpich", tmp_path / "libmpi.so.12", None, ""))
+    assert became and "LD_PRELOAD" not in became
+
+
 def test_plain_runs_and_exit_codes(fanlight, kind, prefix, tmp_path):
     program = compiled(tmp_path, kind, rpath=True)
     assert fanlight("run", "--plain", "-n", "3", program, "-x").stdout.count("3 of us, -x") == 3
