@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from environments import environment_of
-from fanlight import launch, libraries, mpis
+from fanlight import launch, libraries, mpis, reports
 from fanlight.errors import FanlightError
 
 SONAME = {"mpich": "libmpi.so.12", "impi": "libmpi.so.12", "openmpi": "libmpi.so.40"}
@@ -247,6 +249,28 @@ def test_show(fanlight, tmp_path):
     (tmp_path / "libfanlight-openmpi.so").write_text("")
     said = fanlight("run", "--show", "-n", "2", python, "a b", env={"FANLIGHT_LIB_DIR": str(tmp_path)}).stdout
     assert "'a b'" in said and f"LD_PRELOAD={tmp_path}/libfanlight-openmpi.so" in said
+
+
+def test_a_report_needs_no_file_where_nothing_runs(fanlight, tmp_path):
+    python = environment_of("mpich") / "bin" / "python"
+    fanlight("run", "--report", "--launcher", "nothing", python, code=2, env={"TMPDIR": str(tmp_path)})
+    assert "FANLIGHT_REPORT=- " in fanlight("run", "--report", "--show", python, env={"TMPDIR": str(tmp_path)}).stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--report-file", "--trace"])
+def test_a_report_that_cannot_be_written_is_said_before_anything_starts(fanlight, tmp_path, option):
+    python = environment_of("mpich") / "bin" / "python"
+    assert "its folder does not exist" in fanlight("run", option, "/nonexistent/x.json", python, "-c", "print(7)", code=2).stderr
+    assert "is a folder" in fanlight("run", option, tmp_path, python, "-c", "print(7)", code=2).stderr
+
+
+def test_the_report_of_srun_is_where_other_nodes_see_it(clean, tmp_path):
+    clean.chdir(tmp_path)
+    for name, folder in (("srun", tmp_path), ("mpiexec", Path(tempfile.gettempdir()))):
+        file = reports.temporary(launch.Launcher(tmp_path / name))
+        file.unlink()
+        assert file.parent == folder
 
 
 def test_information_about_a_path(fanlight, kind, prefix):
