@@ -206,7 +206,7 @@ def simulate(
     if paper:
         from . import papers_simulated
 
-        papers_simulated.run(paper, ranks, parse_sizes(sizes) if sizes else [], console)
+        papers_simulated.run(paper, [ranks] if ranks else [], parse_sizes(sizes) if sizes else [], console)
         return
     if rules:
         from . import modelled_rules

@@ -50,6 +50,29 @@ def test_persistent_goes_with_no_operation(fanlight):
     assert "--persistent" in fanlight("bench", "--persistent", "--operation", "bcast", code=2).stderr
 
 
+@pytest.mark.parametrize("words, said", [(("--output", "."), "is a folder"), (("--sizes", "2G"), "at most 1G"),
+                                         (("--simulated", "--paper", "intra-cell", "-n", "x"), "numbers of ranks"),
+                                         (("--simulated", "--paper", "intra-cell", "--operation", "bcast"), "--operation"),
+                                         (("--simulated", "--paper", "dart-halo", "-n", 4), "-n")])
+def test_refusals(fanlight, words, said):
+    assert said in fanlight("bench", *words, code=2).stderr
+
+
+def test_what_was_measured_is_shown_where_it_cannot_be_written(fanlight):
+    done = fanlight("bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "bcast", "--sizes", "8", "--output", "/dev/full", code=2)
+    assert "bcast" in done.stdout and "/dev/full: No space left" in done.stderr
+
+
+def test_what_does_not_fit_is_said(fanlight):
+    said = fanlight("bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "allgather", "--sizes", "64M").stderr
+    assert "left out: MPICH, 2 ranks, allgather 64M: more than the memory allowed" in said
+
+
+def test_a_launchers_message_is_no_markup(fanlight):
+    done = fanlight("bench", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "barrier", "--launcher-arg", "[/no]", code=1)
+    assert "[/no]" in done.stderr and "MarkupError" not in done.stderr
+
+
 @pytest.mark.parametrize("kind", ["mpich", "openmpi"])
 def test_progress(fanlight, tmp_path, kind):
     """How soon a rank that waits in a barrier does its part of what others ask of the MPI library."""

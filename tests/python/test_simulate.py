@@ -187,9 +187,10 @@ def test_a_paper_at_its_own_scale(fanlight):
     assert "which operation" in fanlight("simulate", code=2).stderr
 
 
-def test_bench_simulates_a_paper_by_the_same_code(fanlight):
-    words = ("--paper", "intra-cell", "-n", 4, "--sizes", "1K")
-    assert fanlight("bench", *words, "--simulated").stdout == fanlight("simulate", *words).stdout
+def test_bench_simulates_a_paper_by_the_same_code(fanlight, tmp_path):
+    words, output = ("--paper", "intra-cell", "-n", 4, "--sizes", "1K"), tmp_path / "times.json"
+    assert fanlight("bench", *words, "--simulated", "--output", output).stdout == fanlight("simulate", *words).stdout
+    assert {t["ranks"] for t in json.loads(output.read_text())["times"]} == {4}
     assert "--paper" in fanlight("bench", "--simulated", code=2).stderr
 
 
