@@ -61,6 +61,9 @@ def test_a_machine_of_ones_own(fanlight, tmp_path):
 
 @pytest.mark.parametrize("arguments, said", [(("--machine", "vax"), "rome2x64"), (("--machine", "rome2x64", "--root", "4"), "--root"),
                                              (("--machine", "rome2x64", "--sizes", "8..4"), "range"),
+                                             (("--machine", "rome2x64", "--sizes", "8.."), "range"),
+                                             (("--machine", "rome2x64", "--rate", "1gbit"), "--against-measured"),
+                                             (("-n", "1", "--against-measured", "mpich"), "2 ranks"),
                                              (("--machine", "rome2x64", "--algorithm", "quickest"), "quickest")])
 def test_refusals(fanlight, arguments, said):
     assert said in fanlight("simulate", "bcast", "-n", 4, *arguments, code=2).stderr
