@@ -67,7 +67,7 @@ $(venv)/slurm/.ready: .ci/debian_packages $(venv)/.system
 # One build tree for all: pip builds it through CMake and puts the module and the command into
 # .venv/fanlight; the Python files are used from where they lie.
 sources := $(shell find src python cmake include bench tests examples apps/heat3d -type f \
-             \( -name '*.cpp' -o -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.f90' -o -name '*.def' -o -name '*.in' \
+             \( -name '*.cpp' -o -name '*.c' -o -name '*.h' -o -name '*.hpp' -o -name '*.f90' -o -name '*.def' -o -name '*.map' -o -name '*.in' \
                 -o -name '*.txt' -o -name '*.cmake' -o -name '*.py' -path '*/src/*' \) 2>/dev/null)
 
 build: $(tools)/.built build/exchange_timer.so

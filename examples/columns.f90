@@ -6,7 +6,8 @@ program columns
     implicit none
     include 'mpif.h'
     integer, parameter :: rows = 100, width = 4
-    real(kind=8) :: matrix(rows, width), means(width)
+    real(kind=8), asynchronous :: matrix(rows, width)
+    real(kind=8) :: means(width)
     integer :: rank, ranks, error, i, j, request
 
     call MPI_Init(error)

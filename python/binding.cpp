@@ -13,6 +13,7 @@
 #include "algorithms/registry.h"
 #include "binding.h"
 #include "config/config.h"
+#include "config/mpi_libraries.h"
 #include "schedule/all_ranks.h"
 #include "schedule/count.h"
 #include "schedule/describe.h"
@@ -252,6 +253,11 @@ NB_MODULE(_core, m) {
         if (!c.algorithm) throw std::invalid_argument("native is the MPI library's own, which has no schedule");
         return std::pair(*c.algorithm, dict_of(c.parameters));
     }, "operation"_a, "text"_a, "An algorithm and its parameters: tree(degree=4)");
+    m.def("mpi_libraries", [] {
+        std::vector<std::string_view> names;
+        for (const MpiLibrary& l : mpi_libraries) names.push_back(l.name);
+        return names;
+    }, "The MPI libraries that rules tell apart");
     m.def("parameters", [] {
         return std::vector<std::pair<std::string, std::string>>{
 #define PARAMETER(name, type, description) {#name, description},

@@ -11,7 +11,7 @@ typedef struct Times {  // of one step, in seconds
 
 typedef struct Exchange {
     const char *name;
-    void (*begin)(Grid *);  // gives the fields their memory
+    int (*begin)(Grid *);  // gives the fields their memory; false where there is none
     // Fills the halo of field[which]; adds what its two parts took.
     void (*fill)(Grid *, int which, Times *);
     void (*end)(Grid *);

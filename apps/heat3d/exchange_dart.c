@@ -5,12 +5,14 @@
 
 static dart_gptr_t fields;
 
-static void begin(Grid *g)
+static int begin(Grid *g)
 {
-    dart_team_memalloc_aligned(DART_TEAM_ALL, 2 * g->doubles, DART_TYPE_DOUBLE, &fields);
+    if (dart_team_memalloc_aligned(DART_TEAM_ALL, 2 * g->doubles, DART_TYPE_DOUBLE, &fields) != DART_OK)
+        return 0;
     dart_gptr_setunit(&fields, DART_TEAM_UNIT_ID(g->rank));
     dart_gptr_getaddr(fields, (void **)&g->field[0]);
     g->field[1] = g->field[0] + g->doubles;
+    return 1;
 }
 
 static void fill(Grid *g, int which, Times *t)

@@ -6,11 +6,13 @@
 
 static fanlight_pointer fields;
 
-static void begin(Grid *g)
+static int begin(Grid *g)
 {
-    fanlight_allocate(FANLIGHT_TEAM_ALL, 2 * g->doubles * sizeof(double), 0, &fields);
+    if (fanlight_allocate(FANLIGHT_TEAM_ALL, 2 * g->doubles * sizeof(double), 0, &fields) != FANLIGHT_OK)
+        return 0;
     g->field[0] = fanlight_ptr(fanlight_at(fields, g->rank, 0));
     g->field[1] = g->field[0] + g->doubles;
+    return 1;
 }
 
 static void load_face(double *to, const double *from, const Face *f)

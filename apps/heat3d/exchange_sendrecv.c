@@ -5,9 +5,11 @@
 
 static MPI_Datatype faces[3];
 
-static void begin(Grid *g)
+static int begin(Grid *g)
 {
     g->field[0] = grid_private_memory(g);
+    if (!g->field[0])
+        return 0;
     g->field[1] = g->field[0] + g->doubles;
     for (int d = 0; d < 3; d++) {
         Face f = grid_face(g, d, 0);
@@ -17,6 +19,7 @@ static void begin(Grid *g)
         MPI_Type_commit(&faces[d]);
         MPI_Type_free(&row);
     }
+    return 1;
 }
 
 static int rank_or_null(int rank) { return rank < 0 ? MPI_PROC_NULL : rank; }

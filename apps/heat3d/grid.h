@@ -42,7 +42,7 @@ typedef struct Face {
 } Face;
 Face grid_face(const Grid *g, int direction, int side);
 
-// Both fields' memory for this process alone, which it frees; in large pages, where the system
+// Both fields' memory for this process alone, which it frees, or null; in large pages, where the system
 // gives them, since a step has many of the small ones in use at once.
 double *grid_private_memory(const Grid *g);
 

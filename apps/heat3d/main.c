@@ -38,6 +38,19 @@ static double core_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static void too_large(void)
+{
+    fprintf(stderr, "heat3d: the grid is too large for the memory\n");
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static void *allocated(void *memory)
+{
+    if (!memory)
+        too_large();
+    return memory;
+}
+
 static double distance(const Grid *g, int d) { return 1.0 / (g->cells[d] + 1); }
 
 // The default problem: cold, with one hot edge (below z = 0).  verify: a mode that only decays.
@@ -120,14 +133,14 @@ static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta,
 static double *gathered(const Grid *g, const double *u)
 {
     size_t own = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2], n = 0;
-    double *block = malloc(own * sizeof *block), *all = NULL;
+    double *block = allocated(malloc(own * sizeof *block)), *all = NULL;
     for (int z = 0; z < g->size[2]; z++)
         for (int y = 0; y < g->size[1]; y++, n += (size_t)g->size[0])
             memcpy(block + n, u + grid_index(g, 0, y, z), (size_t)g->size[0] * sizeof *block);
     if (rank != 0) {
         MPI_Send(block, (int)own, MPI_DOUBLE, 0, 0, g->comm);
     } else {
-        all = malloc((size_t)g->cells[0] * (size_t)g->cells[1] * (size_t)g->cells[2] * sizeof *all);
+        all = allocated(malloc((size_t)g->cells[0] * (size_t)g->cells[1] * (size_t)g->cells[2] * sizeof *all));
         for (int from = 0; from < size; from++) {
             int at[3] = {from % g->ranks[0], from / g->ranks[0] % g->ranks[1], from / (g->ranks[0] * g->ranks[1])};
             int lengths[3], starts[3], c[3] = {g->cells[2], g->cells[1], g->cells[0]};
@@ -163,7 +176,7 @@ static double bytes_of(const Grid *g, size_t cells) { return (g->past_cache ? 16
 static void bandwidths(Grid *g, const double r[3], double beta, double rate[2])
 {
     enum { turns = 9, ways = 2 };
-    double took[2][turns], *private = grid_private_memory(g), *other = private + g->doubles;
+    double took[2][turns], *private = allocated(grid_private_memory(g)), *other = private + g->doubles;
     for (size_t i = 0; i < g->doubles; i++)
         private[i] = other[i] = 1;
     for (int turn = 0; turn < turns; turn++)
@@ -191,7 +204,7 @@ static void bandwidths(Grid *g, const double r[3], double beta, double rate[2])
 // as the slowest rank's, in microseconds.
 static double part_of(const Times *times, int steps, size_t part, int median)
 {
-    double *sample = malloc((size_t)steps * sizeof *sample), value = 0;
+    double *sample = allocated(malloc((size_t)steps * sizeof *sample)), value = 0;
     for (int i = 0; i < steps; i++) {
         sample[i] = *(const double *)((const char *)&times[i] + part);
         value += sample[i] / size;
@@ -205,6 +218,26 @@ static double part_of(const Times *times, int steps, size_t part, int median)
 
 // Microseconds have fewer of them than seconds.
 static int digits(const Options *o) { return o->aligned ? 1 : 4; }
+
+static int on_all(const Grid *g, int good)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, g->comm);
+    return good;
+}
+
+// The fields' memory, or the end.  A system may promise more memory than there is, and end a process that uses it.
+static void make_fields(const Exchange *e, Grid *g)
+{
+    // Fields to copy, of which the bandwidths are, and the whole one on rank 0 come later.
+    double all = rank == 0 ? (double)g->cells[0] * g->cells[1] * g->cells[2] : 0;
+    double needed = sizeof(double) * (4.0 * (double)g->doubles * ranks_on_node + all);
+    double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (on_all(g, needed <= there) && on_all(g, e->begin(g)))
+        return;
+    if (rank == 0)
+        too_large();
+    MPI_Barrier(g->comm);
+}
 
 // One run; the hash of its field on rank 0.
 static uint64_t run(const Options *o, const Exchange *e)
@@ -222,11 +255,11 @@ static uint64_t run(const Options *o, const Exchange *e)
         grid_make(&g, cells, MPI_COMM_WORLD);
     }
     g.past_cache = o->past_cache || kernel_goes_past_cache(&g, ranks_on_node);
-    e->begin(&g);
+    make_fields(e, &g);
     start(&g, g.field[0], 0);
     start(&g, g.field[1], 0);
     int steps = o->steps;
-    Times *times = malloc((size_t)steps * sizeof *times);
+    Times *times = allocated(malloc((size_t)steps * sizeof *times));
     double dt = stable_step(&g, o->beta), r[3], rate[2];
     ratios(&g, dt, r);
     MPI_Barrier(g.comm);
@@ -264,7 +297,7 @@ static uint64_t run(const Options *o, const Exchange *e)
 static int levels_agree(const Grid *g, int which)
 {
     const double r[3] = {0.05, 0.06, 0.07};
-    double *made = grid_private_memory(g);
+    double *made = allocated(grid_private_memory(g));
     int same = 1;
     for (int i = 0; i < kernel_levels(); i++) {
         double *next = i == 0 ? g->field[!which] : made;
@@ -276,7 +309,7 @@ static int levels_agree(const Grid *g, int which)
             }
     }
     free(made);
-    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_LAND, g->comm);
+    same = on_all(g, same);
     if (rank == 0 && !same)
         printf("The levels of the kernel differ\n");
     return same;
@@ -293,11 +326,11 @@ static int verify(const Exchange *e, int past_cache)
         int cells[3] = {n, n, n};
         grid_make(&g, cells, MPI_COMM_WORLD);
         g.past_cache = past_cache;
-        e->begin(&g);
+        make_fields(e, &g);
         start(&g, g.field[0], 1);
         start(&g, g.field[1], 1);
         int steps = (int)ceil(until / (0.5 * stable_step(&g, 0)));
-        Times *times = malloc((size_t)steps * sizeof *times);
+        Times *times = allocated(malloc((size_t)steps * sizeof *times));
         int which = solve(&g, e, &steps, until / steps, 0, 0, 1, 0, times);
         free(times);
         double error = 0;

@@ -1147,6 +1147,7 @@ contains
         integer(c_int), optional, intent(out) :: ierror
         character(kind=c_char) :: answer(len(text) + 1)
         integer :: i
+        answer = c_null_char
         call fanlight_get_algorithm_of(comm, operation // c_null_char, bytes, answer, size(answer), ierror)
         text = ' '
         do i = 1, len(text)

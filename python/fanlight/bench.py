@@ -18,7 +18,7 @@ from .bench_provenance import provenance
 from .errors import FanlightError
 from .machine import machine_cores
 from .papers import PAPERS
-from .units import parse_bytes
+from .units import format_bytes, parse_bytes
 
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
               "alltoall", "reduce_scatter_block", "scan")
@@ -28,9 +28,11 @@ SIZES = "8,64,512,1K,4K,16K,64K,256K,512K,1M,4M"
 QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
+LONGEST = 1 << 30  # bench/operations.c
 UNTIL_DECIDED = 320  # calls of one class: docs/guard.md
 # What is measured alone, and with what else.
-_GO_WITH = {"--paper": ("--operation", "--sizes", "--plot"), "--limits": ("--hosts",), "--passthrough": (), "--guard": ("--operation", "--sizes"),
+_GO_WITH = {"--simulated": ("--paper", "--sizes"), "--paper": ("--simulated", "--operation", "--sizes", "--plot"),
+            "--limits": ("--hosts",), "--passthrough": (), "--guard": ("--operation", "--sizes"),
             "--persistent": ("--sizes", "--native-only", "--self-check"), "--progress": ("--native-only", "--self-check"),
             "--overlap": ("--sizes", "--hosts", "--native-only", "--self-check")}
 
@@ -86,9 +88,6 @@ def bench(
     from . import bench_run, papers_simulated, this_machine
 
     _check(paper or not simulated, "--simulated is of papers", "Say which: --paper.")
-    if simulated:
-        papers_simulated.run(paper, int(ranks) if ranks.isdigit() else None, [parse_bytes(s) for s in sizes.split(",") if s], console)
-        return
     operations = _operations(operation)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both", "fill"), f"--mode {mode}: unknown", "It is loop, sync, both or fill.")
@@ -96,8 +95,10 @@ def bench(
     _check(settings in SETTINGS, f"--settings {settings}: unknown", "It is one of " + ", ".join(SETTINGS) + ".")
     _check(all(s > 0 and s % 8 == 0 for s in wanted_sizes), "--sizes: not all are multiples of 8 bytes",
            "Reductions are of doubles: take 8, 64, 1K …")
-    _check(not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
-    given = {"--paper": paper, "--limits": limits, "--passthrough": passthrough, "--guard": guard, "--persistent": persistent,
+    _check(simulated or persistent or overlap or max(wanted_sizes) <= LONGEST, f"--sizes: not all are of at most {format_bytes(LONGEST)}",
+           "Longer ones are not measured.")
+    _check(simulated or not paper or paper in PAPERS, f"--paper {paper}: unknown", "It is one of " + ", ".join(PAPERS) + ".")
+    given = {"--simulated": simulated, "--paper": paper, "--limits": limits, "--passthrough": passthrough, "--guard": guard, "--persistent": persistent,
              "--progress": progress, "--overlap": overlap, "--hosts": hosts, "--operation": operation, "--sizes": sizes,
              "--plot": plot, "--mode": mode != "loop", "--buffers": buffers != "malloc", "--native-only": native_only, "--self-check": self_check}
     for name in (name for name in _GO_WITH if given[name]):
@@ -108,10 +109,14 @@ def bench(
     _check(not (each and ranks), "--hosts gives the number of ranks", "Leave -n out.")
     _check(hosts or not rate, "--rate is of the links between --hosts", "Add --hosts.")
     numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
-    for path in (output, plot):
-        _check(path is None or path.absolute().parent.is_dir(), f"{path}: its folder does not exist", "Make it first.")
+    pictures.check(output, plot)
     if plot:
         pictures.pyplot()
+    if simulated:
+        record = papers_simulated.run(paper, numbers if ranks else [], wanted_sizes if sizes else [], console)
+        if output is not None:
+            _written(record, output)
+        return
     contenders = bench_run.find_contenders([w for w in mpi.split(",") if w], programs,
                                            bench_run.OVERLAP if overlap else bench_run.PERSISTENT if persistent
                                            else bench_run.PROGRESS if progress else bench_run.COLLECTIVES)
@@ -151,18 +156,20 @@ def bench(
     else:
         record |= _measure_all(plan)
     _note_versions(record)
+    _show(record, plan, labels)
     if output is not None:
         _write(record, plan, output)
-    _show(record, plan, labels)
     if plot is not None and record.get("results"):
-        for path in bench_plot.plot(plan.rows(record), plan.order(), plan.shipped(), labels, plot):
+        with pictures.written(plot):
+            files = bench_plot.plot(plan.rows(record), plan.order(), plan.shipped(), labels, plot)
+        for path in files:
             messages.print(f"written: {path}", markup=False, highlight=False)
     _fail_with(plan.problems)
 
 
 def _fail_with(problems: list[str]):
     for problem in problems:
-        messages.print(f"[red]{problem}[/]", highlight=False)
+        messages.print(problem, style="red", markup=False, highlight=False)
     if problems:
         raise typer.Exit(1)
 
@@ -345,6 +352,9 @@ def _show(record: dict, plan: Plan, labels: dict[str, str]):
         bench_table.print_overlap(console, record["overlap"], labels)
     for n in sorted({line["ranks"] for line in record.get("limits", [])}):
         bench_table.print_limits(console, Limits([line for line in record["limits"] if line["ranks"] == n]), n)
+    for line in record.get("left_out", []):
+        messages.print(f"left out: {labels[line['mpi']]}, {line['ranks']} ranks, {line['operation']} {format_bytes(line['size'])}: {line['why']}",
+                       markup=False, highlight=False)
     if record.get("results"):
         bench_table.print_results(console, plan.rows(record), plan.order(), plan.shipped(), labels)
         bench_table.warn_of_others(messages, record["results"], plan.cores)
@@ -357,6 +367,10 @@ def _write(record: dict, plan: Plan, path: Path):
     if record.get("results"):
         record["summary"] = bench_table.summary(plan.rows(record), plan.order(), plan.shipped())
     record["problems"] = plan.problems
+    _written(record, path)
+
+
+def _written(record: dict, path: Path):
     records.write(record, path)
     messages.print(f"written: {path}", markup=False, highlight=False)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from . import _core, bench_run, records
+from . import _core, bench_run, pictures, records
 from .bench import Plan, _measure_all, _note_versions, provenance
 from .bench_table import _ratio, _time, geometric_mean, warn_of_others
 from .errors import FanlightError
@@ -304,6 +304,7 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
     if plot is not None and record["times"]:
         from . import bench_papers_plot
 
-        bench_papers_plot.plot(record, paper, labels, plot)
+        with pictures.written(plot):
+            bench_papers_plot.plot(record, paper, labels, plot)
         messages.print(f"written: {plot}", markup=False, highlight=False)
     return problems

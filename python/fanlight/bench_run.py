@@ -104,17 +104,27 @@ def _sources() -> Path:
                         "Build fanlight-bench-<mpi> with CMake and give --programs FOLDER.")
 
 
-def _header_folder(prefix: Path) -> Path | None:
-    return next((f for f in (prefix / "include", prefix / "include" / "mpi") if (f / "mpi.h").exists()), None)
+def _folders_of_wrapper(mpi: Mpi) -> list[Path]:
+    """Where the compiler wrapper beside the launcher looks for headers."""
+    for wrapper in (mpi.launcher.with_name(name) for name in (f"mpicc.{mpi.kind}", "mpicc")):
+        if os.access(wrapper, os.X_OK):
+            said = subprocess.run([wrapper, "-show"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+            return [Path(word) for word in re.findall(r"-I(\S+)", said)]
+    return []
+
+
+def _header_folder(mpi: Mpi) -> Path | None:
+    prefix = mpi.library.parent.parent
+    debian = mpi.library.parent / mpi.kind / "include"
+    return next((f for f in (prefix / "include", prefix / "include" / "mpi", debian, *_folders_of_wrapper(mpi)) if (f / "mpi.h").exists()), None)
 
 
 def _compile(mpi: Mpi, name: str) -> Path:
     """The program for an MPI that nobody built it for; kept for the next time."""
     sources = _sources()
-    prefix = mpi.library.parent.parent
-    include = _header_folder(prefix)
+    include = _header_folder(mpi)
     if include is None:
-        raise FanlightError(f"{mpi.name} in {prefix} has no mpi.h",
+        raise FanlightError(f"no mpi.h found for {mpi.name} ({mpi.library})",
                             f"Install its headers, or name another one: --mpi {mpi.kind}=PREFIX.")
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if not compiler:
@@ -143,23 +153,21 @@ def _compile(mpi: Mpi, name: str) -> Path:
     return program
 
 
-def _mpi_in(prefix: Path, found_by: str) -> Mpi | None:
-    for library in mpis.libraries_in(prefix):
-        if mpi := mpis.from_library(library, found_by, linker_finds_it=False):
-            return mpi
-    return None
+def _mpi_in(prefix: Path, kind: str, found_by: str) -> Mpi | None:
+    found = (mpis.from_library(library, found_by, linker_finds_it=False) for library in mpis.libraries_in(prefix))
+    return next((mpi for mpi in found if mpi and mpi.kind == kind), None)
 
 
 def _mpi_of_kind(kind: str) -> Mpi | None:
-    if (mpi := _mpi_in(Path(sys.prefix), f"in the environment of {sys.executable}")) and mpi.kind == kind:
-        return mpi
-    return next((m for m in mpis.on_path() if m.kind == kind), None)
+    here = _mpi_in(Path(sys.prefix), kind, f"in the environment of {sys.executable}")
+    return here or next((m for m in mpis.on_path() if m.kind == kind), None)
 
 
 def find_contenders(wanted: list[str], programs: Path | None = None, name: str = COLLECTIVES) -> list[Contender]:
     """`wanted`: mpich, openmpi, impi, or one of these with =PREFIX; none: all that are there."""
     built = built_programs(programs, name)
     contenders = []
+    problem = FanlightError("no MPI found", "Put an mpiexec on the PATH, or give --mpi mpich=PREFIX.")
     for word in wanted or list(mpis.NAMES):
         kind, _, prefix = word.partition("=")
         if kind not in mpis.NAMES:
@@ -167,7 +175,7 @@ def find_contenders(wanted: list[str], programs: Path | None = None, name: str =
                                 "It is a list of mpich, openmpi, impi, each with =PREFIX if it is not found.")
         program = None
         if prefix:
-            mpi = _mpi_in(Path(prefix).absolute(), "--mpi names it")
+            mpi = _mpi_in(Path(prefix).absolute(), kind, "--mpi names it")
         elif kind in built:
             program = built[kind]
             mpi = mpis.find_mpi(program)
@@ -178,18 +186,19 @@ def find_contenders(wanted: list[str], programs: Path | None = None, name: str =
                 raise FanlightError(f"no {mpis.NAMES[kind]} found",
                                     f"Put its mpiexec on the PATH, or give --mpi {kind}=PREFIX.")
             continue
-        if mpi.launcher is None:
-            raise FanlightError(f"no mpiexec found that belongs to {mpi.library}",
-                                "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
         try:
+            if mpi.launcher is None:
+                raise FanlightError(f"no mpiexec found that belongs to {mpi.library}",
+                                    "Install the launcher of that MPI beside its library (PREFIX/bin/mpiexec).")
             program = program or _compile(mpi, name)
-        except FanlightError:
+        except FanlightError as e:
             if wanted:
                 raise
-            continue  # a run-time alone, without headers
+            problem = e  # a library alone, without launcher or headers
+            continue
         contenders.append(Contender(kind, mpi.name, mpi, program))
     if not contenders:
-        raise FanlightError("no MPI found", "Put an mpiexec on the PATH, or give --mpi mpich=PREFIX.")
+        raise problem
     return contenders
 
 

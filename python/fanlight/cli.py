@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import List, Optional
 
@@ -74,19 +73,13 @@ def run(
             core().check_selection(settings["FANLIGHT_ALGORITHM"])
         except ValueError as e:
             raise FanlightError(f"--algorithm: {e}", "`fanlight list` shows the names.") from e
-    temporary = None
-    if trace:
-        settings["FANLIGHT_TRACE"] = str(trace.absolute())
-    if report or report_file or trace:
-        if plain:
-            raise FanlightError("--plain runs without Fanlight, so there is nothing to report",
-                                "To see the MPI library's own times, set FANLIGHT_ALGORITHM=native.")
-        if report and not report_file:
-            handle, name = tempfile.mkstemp(prefix="fanlight-report-", suffix=".json")
-            os.close(handle)
-            temporary = Path(name)
-        if written := report_file or temporary:
-            settings["FANLIGHT_REPORT"] = str(written.absolute())
+    if plain and (report or report_file or trace):
+        raise FanlightError("--plain runs without Fanlight, so there is nothing to report",
+                            "To see the MPI library's own times, set FANLIGHT_ALGORITHM=native.")
+    pictures.check(report_file, trace)
+    for variable, file in (("FANLIGHT_TRACE", trace), ("FANLIGHT_REPORT", report_file)):
+        if file:
+            settings[variable] = str(file.absolute())
     cores = machine_cores()
     preloads = [] if plain else [libraries.preload_for(found.abi)]
     if shared_heap and plain:
@@ -100,14 +93,17 @@ def run(
                                 "Leave them out, or leave out the launcher: fanlight run -n 4 ./app. --report-file may be given to all ranks.")
         launch.become(path, arguments or [], preloads, settings, found)
     chosen = launch.choose_launcher(found, launcher)
-    command = launch.command_line(found, ranks, cores, path, arguments or [], preloads, settings, launcher_arg, chosen)
-    if show:
-        import shlex
-
-        environment = [f"{k}={v}" for k, v in found.environment.items()]
-        print(shlex.join([*(["env", *environment] if environment else []), *command]))
-        raise typer.Exit(0)
+    temporary = None
     try:
+        if report and not report_file:
+            settings["FANLIGHT_REPORT"] = "-" if show else str(temporary := reports.temporary(chosen))
+        command = launch.command_line(found, ranks, cores, path, arguments or [], preloads, settings, launcher_arg, chosen)
+        if show:
+            import shlex
+
+            environment = [f"{k}={v}" for k, v in found.environment.items()]
+            print(shlex.join([*(["env", *environment] if environment else []), *command]))
+            raise typer.Exit(0)
         for old in (f for file in filter(None, (report_file, trace)) for f in (file, *reports.of_single_ranks(file))):
             old.unlink(missing_ok=True)
         code = launch.run(command, found)
@@ -324,8 +320,12 @@ def explain(
 
     operation = check_operation(operation)
     length = parse_bytes(size)
+    if mpi not in core().mpi_libraries():
+        raise FanlightError(f"--mpi {mpi}: unknown", "It is one of " + ", ".join(core().mpi_libraries()) + ".")
     cores = machine_cores()
     ranks = ranks or cores
+    if nodes > ranks:
+        raise FanlightError(f"--nodes {nodes}: there are {ranks} ranks", "Give fewer nodes, or more ranks (-n).")
     measured = next(iter(tune_rules.files_here(core(), mpi)), None)
     try:
         c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,

@@ -120,29 +120,24 @@ def of_pages_of_shared_heap():
                       f"As root: echo advise > {HUGE_PAGES}/shmem_enabled")
 
 
-def is_ours(file) -> str | None:
-    return next((abi for abi, name in libraries.FILES.items() if file_name(file).startswith(name)), None)
-
-
-def preloaded() -> list[str]:
-    return os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
-
-
 def of_preloaded(mpi: mpis.Mpi | None):
-    for word in preloaded():
-        abi = is_ours(word)
+    for word in libraries.preloaded():
+        abi = libraries.abi_of(word)
         if "/" in word and not Path(word).exists():
             yield Finding(PROBLEM, "LD_PRELOAD", f"it names {word}, which does not exist", f"Remove it: export LD_PRELOAD=${{LD_PRELOAD//{word}/}}")
         elif abi and mpi and abi != mpi.abi:
             yield Finding(PROBLEM, "LD_PRELOAD", f"{word} is for another ABI than that of the program's MPI, and passes every call on",
                           f"Remove it; `fanlight run` preloads {libraries.FILES[mpi.abi]}.")
-        elif not abi:
+        elif abi:
+            yield Finding(NOTE, "LD_PRELOAD", f"{word} serves every MPI program that is started from here",
+                          "`fanlight run` preloads its own in its place, and with --plain none.")
+        else:
             yield from of_tool(Path(word), "LD_PRELOAD")
 
 
 def of_tool(library: Path, how: str):
     """A library that intercepts MPI's collectives and is no MPI: as a rule a profiler, which calls PMPI_Xxx."""
-    if not is_ours(library) and elf.exports(library, *_COLLECTIVES) and not elf.exports(library, "PMPI_Get_library_version"):
+    if not libraries.abi_of(library) and elf.exports(library, *_COLLECTIVES) and not elf.exports(library, "PMPI_Get_library_version"):
         yield Finding(PROBLEM, how, f"{file_name(library)} intercepts MPI's collectives too. `fanlight run` puts Fanlight before it, so it does "
                                     "not see the calls that Fanlight serves. If it came first it would see all calls, but since it calls PMPI "
                                     "itself, Fanlight would serve none",
@@ -271,7 +266,7 @@ def examine(program: Path | None, ranks: int | None, want: str = "auto", launche
         findings.append(Finding(PROBLEM, "MPI", e.problem, e.advice))
     if mpi:
         findings += [*of_mpi(mpi), *of_launcher(mpi, launcher)]
-    findings += [*of_preloaded(mpi), *of_shared_heap(preloaded(), loaded)]
+    findings += [*of_preloaded(mpi), *of_shared_heap(libraries.preloaded(), loaded)]
     for library in filter(None, loaded.values()):
         findings += of_tool(library, "program")
     findings += of_settings()

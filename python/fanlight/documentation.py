@@ -30,6 +30,7 @@ def configuration() -> str:
         default = f"`{s.default}`" if s.default else ""
         ranks = "same" if s.same else "own"
         lines.append(f"| `{s.variable}` | {s.type} | {default} | {ranks} | {s.help} |".replace("||", "\\|\\|"))
+    libraries = _core.mpi_libraries()
     lines += ["", "## Rules of the selection\n",
               "A file of rules (`FANLIGHT_RULES`) has the same grammar as the built-in ones; the first rule that",
               "matches applies. `fanlight explain` shows which one that is. A line is\n",
@@ -38,7 +39,7 @@ def configuration() -> str:
               "`FANLIGHT_ALGORITHM` the same is written `bcast:tree(degree=3)`.)\n",
               "- Conditions: `bytes`, `ranks` and `nodes` are numbers or ranges (`4K`, `..2K`, `1M..`, ends included);",
               "  `oversubscribed`, `single_copy` and `blocking` are yes or no (`blocking=no`: non-blocking and persistent operations);",
-              "  `mpi` is mpich, openmpi, impi, mvapich, cray or other.",
+              f"  `mpi` is {', '.join(libraries[:-1])} or {libraries[-1]}.",
               "  `bytes` is the length of the vector or of one block; of the v forms the mean block, of gatherv,",
               "  scatterv, alltoallv and neighborhoods 0, since no rank knows the other ranks' lengths.",
               *(f"- `{name}=`: {what}." for name, what in _core.parameters()),

@@ -12,6 +12,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import libraries
 from .errors import FanlightError
 from .mpis import Mpi
 
@@ -119,10 +120,11 @@ def launcher_options(mpi: Mpi, launcher: Launcher, ranks: int | None, cores: int
 
 
 def rank_environment(preloads: list[Path], settings: dict[str, str]) -> list[str]:
-    """NAME=VALUE for the ranks alone: the launcher itself runs without the preload."""
+    """NAME=VALUE for the ranks alone: the launcher itself runs without the preload.  What the user preloads comes last,
+    but for Fanlight's own, of which a second copy would serve what these do not see."""
     words = []
-    if libraries := [*map(str, preloads), *filter(None, [os.environ.get("LD_PRELOAD")])]:
-        words.append("LD_PRELOAD=" + ":".join(libraries))
+    if files := [*map(str, preloads), *(f for f in libraries.preloaded() if not libraries.is_ours(f))]:
+        words.append("LD_PRELOAD=" + ":".join(files))
     words += [f"{name}={value}" for name, value in settings.items()]
     return words
 
@@ -135,7 +137,8 @@ def is_a_rank() -> bool:
 def become(program: Path, arguments: list[str], preloads: list[Path], settings: dict[str, str], mpi: Mpi):
     """The program in this process's place, as the rank that it is."""
     ours = dict(word.split("=", 1) for word in rank_environment(preloads, settings))
-    os.execve(program, [str(program), *arguments], {**os.environ, **mpi.environment, **ours})
+    inherited = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    os.execve(program, [str(program), *arguments], {**inherited, **mpi.environment, **ours})
 
 
 def command_line(mpi: Mpi, ranks: int | None, cores: int, program: Path, arguments: list[str],

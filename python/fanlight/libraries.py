@@ -13,6 +13,20 @@ FILES = {"mpich": "libfanlight-mpich.so", "openmpi": "libfanlight-openmpi.so", "
 HEAP = "libfanlight-heap.so"
 
 
+def preloaded() -> list[str]:
+    """What the environment preloads into every program."""
+    return os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+
+
+def abi_of(file) -> str | None:
+    """The ABI that a preload of Fanlight's is for, by the file's name."""
+    return next((abi for abi, name in FILES.items() if Path(file).name.startswith(name)), None)
+
+
+def is_ours(file) -> bool:
+    return abi_of(file) is not None or Path(file).name.startswith(HEAP)
+
+
 def folders() -> list[Path]:
     """Where they are looked for; the first that has one wins."""
     if chosen := os.environ.get("FANLIGHT_LIB_DIR"):

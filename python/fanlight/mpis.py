@@ -373,16 +373,20 @@ def find_program(name: str) -> Path:
 def find_mpi(program: Path, want: str = "auto") -> Mpi:
     """The MPI that a program will load; `want` says which kind it has to be."""
     candidates = []
-    mpi = _from_elf(program)
+    linked = _from_elf(program)
     interpreter = interpreter_of(program)
-    if mpi is None and interpreter is not None:
-        mpi = _from_python(interpreter)
+    mpi = _from_python(interpreter) if linked is None and interpreter is not None else linked
     if mpi is not None:
         candidates.append(mpi)
     if not candidates or want not in ("auto", candidates[0].kind):
         candidates.extend(on_path())
     if want != "auto":
         candidates = [m for m in candidates if m.kind == want]
+    if linked is not None:
+        candidates = [m for m in candidates if m.abi == linked.abi]
+        if not candidates:
+            raise FanlightError(f"{program.name} is linked to {linked.name} ({linked.library}), and no {NAMES[want]} that can take its place "
+                                "was found on the PATH", "Leave --mpi out.")
     if not candidates:
         kind = "MPI" if want == "auto" else NAMES[want]
         where = f"in the environment of {interpreter} or on the PATH" if interpreter else "on the PATH"

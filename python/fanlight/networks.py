@@ -16,7 +16,7 @@ from .libraries import folders
 from .units import format_bytes
 
 PROGRAM = "fanlight-simgrid.so"
-KINDS = ("torus", "fat-tree", "dragonfly")
+KINDS = {"torus": 1, "fat-tree": 2, "dragonfly": 4}  # with how many lists of numbers each is described
 
 
 def program() -> Path:
@@ -60,9 +60,14 @@ def dragonfly(nodes: int) -> str:
 def shape(text: str, nodes: int) -> str:
     """A kind of network, with its shape where that is given: torus, or torus:8,8,8."""
     kind, _, given = text.partition(":")
-    if kind not in KINDS or (given and not re.fullmatch(r"[0-9]+([,;][0-9]+)*", given)):
+    if kind not in KINDS or given and not (re.fullmatch(r"[1-9][0-9]*([,;][1-9][0-9]*)*", given) and given.count(";") == KINDS[kind] - 1):
         raise FanlightError(f"--network {text}", "It is torus, fat-tree or dragonfly, also with a shape: torus:8,8,8, "
                             "'fat-tree:16,16;1,16', 'dragonfly:2,4;6,3;16,1;4' (docs/simulate.md).")
+    if given:
+        lists = [[int(n) for n in part.split(",")] for part in given.split(";")]
+        room = math.prod(part[0] for part in lists) if kind == "dragonfly" else math.prod(lists[0])
+        if room < nodes:
+            raise FanlightError(f"--network {text} has {room} nodes, and {nodes} are needed", "Give a larger shape, or none.")
     return f"{kind} {given or {'torus': torus, 'fat-tree': fat_tree, 'dragonfly': dragonfly}[kind](nodes)}"
 
 

@@ -33,15 +33,18 @@ SCALES = {"pruned-ring": Scale("hornet", (9, 16, 17, 33, 64, 129, 256)),
           "spike-exchange": Scale("bl460c", (2, 4, 8, 16, 32), ("rma-fence", "message"))}
 
 
-def run(name: str, ranks: int | None, sizes: list[int], console: Console) -> dict:
+def run(name: str, ranks: list[int], sizes: list[int], console: Console) -> dict:
+    """Empty `ranks` and `sizes` stand for the paper's."""
     if name == halo_simulated.NAME:
+        if ranks or sizes:
+            raise FanlightError(f"--paper {name} has its own numbers of ranks and cells", "Leave -n and --sizes out.")
         return halo_simulated.run(console)
     if name not in SCALES:
         raise FanlightError(f"--paper {name}: unknown", "There are " + ", ".join([*SCALES, halo_simulated.NAME]) + ".")
     paper, scale = PAPERS[name], SCALES[name]
     chosen = machine_named(scale.machine)
     rows = []
-    asked = [(c, n) for c in paper.comparisons for n in ([ranks] if ranks else scale.ranks)]
+    asked = [(c, n) for c in paper.comparisons for n in ranks or scale.ranks]
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=len(asked))
         for comparison, n in asked:

@@ -22,6 +22,15 @@ def pyplot(otherwise: str = ""):
     return plt
 
 
+def check(*paths: Path | None):
+    """Before what is to be written there takes long."""
+    for path in filter(None, paths):
+        if path.is_dir():
+            raise FanlightError(f"{path} is a folder", "Name a file in it.")
+        if not path.absolute().parent.is_dir():
+            raise FanlightError(f"{path}: its folder does not exist", "Make it first.")
+
+
 @contextmanager
 def written(path: Path):
     try:

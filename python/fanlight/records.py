@@ -17,6 +17,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from .pictures import written
+
 
 def text_of(record: dict) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {_lines(value)}" for name, value in record.items()) + "\n}\n"
@@ -35,7 +37,8 @@ def _line(value) -> str:
 
 
 def write(record: dict, path: Path):
-    path.write_text(text_of(record))
+    with written(path):
+        path.write_text(text_of(record))
 
 
 def read(path: Path) -> dict:

@@ -6,6 +6,8 @@ Its format is described in src/collective/report.h.
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from glob import escape as escape_pattern
 from io import StringIO
 from pathlib import Path
@@ -16,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .errors import FanlightError
+from .launch import Launcher
 from .pictures import written
 from .tables import table
 from .units import format_bytes, format_seconds
@@ -36,13 +39,24 @@ class Report(dict):
 def load(file: Path) -> Report:
     try:
         report = json.loads(file.read_text())
-    except (OSError, ValueError) as e:
+    except OSError as e:
+        raise FanlightError(f"{file}: {e.strerror}") from e
+    except ValueError as e:
         raise FanlightError(f"{file}: {e}", "The program may have been ended while it wrote it.") from e
     if isinstance(report, dict) and report.get("otherData", {}).get("fanlight_trace") == 1:
         return of_trace(report)
     if not isinstance(report, dict) or report.get("fanlight_report") != 1:
         raise FanlightError(f"{file} is no report of this version of Fanlight")
     return Report(report)
+
+
+def temporary(launcher: Launcher) -> Path:
+    """A file for a report that is only shown: srun's rank 0, which writes it, may be on a node with another /tmp."""
+    folder = str(Path.cwd()) if launcher.is_srun else tempfile.gettempdir()
+    with written(Path(folder)):
+        handle, name = tempfile.mkstemp(prefix="fanlight-report-", suffix=".json", dir=folder)
+    os.close(handle)
+    return Path(name)
 
 
 def of_single_ranks(file: Path) -> list[Path]:
@@ -54,7 +68,8 @@ def why_none(what: str, file: Path, library: str) -> str:
     if of_single_ranks(file):
         return (f"fanlight: no {what} of all ranks: they agree on one in their second blocking collective call on MPI_COMM_WORLD, "
                 f"and the program made fewer. --{'report-file' if what == 'report' else what} keeps each rank's own, as FILE.rank-0, ...")
-    return f"fanlight: no {what}: the program did not reach MPI_Finalize (or never loaded {library})"
+    return (f"fanlight: no {what}: the program did not reach MPI_Finalize (or never loaded {library}, "
+            f"or its rank 0 is on a node that does not share {file.parent})")
 
 
 def of_trace(trace: dict) -> Report:

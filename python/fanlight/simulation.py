@@ -42,8 +42,9 @@ def parse_sizes(text: str) -> list[int]:
     sizes: list[int] = []
     for part in text.split(","):
         first, dots, last = part.partition("..")
-        size, end = parse_bytes(first), parse_bytes(last or first)
-        if dots and not 0 < size <= end:
+        size = parse_bytes(first)
+        end = parse_bytes(last) if last else size
+        if dots and not (last and 0 < size <= end):
             raise FanlightError(f"{part!r} is no range of sizes", "Write for instance 8..8M.")
         while size <= end:
             sizes.append(size)
@@ -206,7 +207,7 @@ def simulate(
     if paper:
         from . import papers_simulated
 
-        papers_simulated.run(paper, ranks, parse_sizes(sizes) if sizes else [], console)
+        papers_simulated.run(paper, [ranks] if ranks else [], parse_sizes(sizes) if sizes else [], console)
         return
     if rules:
         from . import modelled_rules
@@ -214,6 +215,8 @@ def simulate(
         with shown_progress() as progress:
             print(modelled_rules.text([cli.check_operation(operation)] if operation else modelled_rules.OPERATIONS, progress), end="")
         return
+    if (delay or rate) and not against_measured:
+        raise FanlightError("--delay and --rate are of the links of --against-measured", "Add --against-measured.")
     if not operation or ranks is None:
         raise FanlightError("which operation, of how many ranks?", "For instance: fanlight simulate allreduce -n 128 --machine rome2x64")
     operation = cli.check_operation(operation)
@@ -225,6 +228,8 @@ def simulate(
     if against_measured:
         from . import measured
 
+        if ranks < 2:
+            raise FanlightError("--against-measured needs 2 ranks or more", "For instance -n 2.")
         links = [word for option, value in (("--delay", delay), ("--rate", rate)) if value for word in (option, value)]
         measured.run(operation, ranks, nodes, machine, wanted, algorithm, against_measured, links, console)
         return

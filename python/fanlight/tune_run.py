@@ -205,7 +205,7 @@ class Run:
         for m in all_measured:
             wrong = sorted({f"{a} ({o})" for (_, o, _), whys in m.excluded.items() for a, why in whys.items() if why.startswith("wrong")})
             if wrong:
-                messages.print("[red]wrong results, excluded:[/] " + ", ".join(wrong), highlight=False)
+                messages.print("wrong results, excluded: " + ", ".join(wrong), style="red", markup=False, highlight=False)
             path = tune_rules.own_folder(self.core) / f"{m.fingerprint['name']}.rules"
             if self.plan["output"]:
                 path = Path(self.plan["output"])

@@ -342,8 +342,8 @@ void communicator(int ranks, Reason reason) {
 }
 
 void write_now(const std::string& where) {
-    gather_into(where, MPI_COMM_WORLD);
     join(calls, calls);
+    gather_into(where, MPI_COMM_WORLD);
 }
 
 void write() {

@@ -20,6 +20,7 @@ void run(int *handle, int how) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < 3; ++i)
         test_procedures(MPI_Comm_c2f(MPI_COMM_WORLD), MPI_Type_c2f(MPI_INT), MPI_Type_c2f(MPI_DOUBLE), MPI_Op_c2f(MPI_SUM),
                         MPI_Info_c2f(MPI_INFO_NULL), MPI_VERSION >= 4);

@@ -121,6 +121,8 @@ contains
         call fanlight_get_algorithm(comm, 'bcast', 100_c_long_long, text)
         call must(error == 0, __LINE__)
         if (ranks > 1) call must(text(1:10) == 'linear by ', __LINE__)
+        call fanlight_get_algorithm(comm, 'sing', 100_c_long_long, text, error)
+        call must(error /= 0 .and. text == ' ', __LINE__)
         call fanlight_set_algorithm(comm, '')
     end subroutine test
 

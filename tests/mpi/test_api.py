@@ -70,6 +70,11 @@ def test_control(mpi, ranks, tmp_path, fanlight_only):
 
 
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_a_report_that_cannot_be_written(mpi, fanlight_only):
+    run(mpi, 2, "api_control unwritten", preload=False, timeout=30).must_be_ok()
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_linked_and_preloaded(mpi, fanlight_only):
     """One library, loaded once: MPI's functions are served as well."""
     result = run(mpi, 2, "api_control").must_be_ok()
@@ -130,14 +135,37 @@ def test_headers_are_made_from_the_table(tmp_path, fanlight_only):
             "run: python src/api/generate.py headers include/fanlight"
 
 
-def test_cmake_package(prefix, tmp_path, fanlight_only):
-    for command in (["cmake", "-S", running.ROOT / "tests/api/package", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}",
-                     f"-DMPI_C_COMPILER={OPENMPI.root}/bin/mpicc", f"-DEXAMPLES={running.ROOT}/examples"],
-                    ["cmake", "--build", tmp_path]):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    result = run(OPENMPI, 2, [tmp_path / "integral"], preload=False, settings={"FANLIGHT_REPORT": "-"})
-    assert "pi = 3.14159265" in result.out and re.search(r"iallreduce .* \d+\.\d+  [a-z]", result.err), str(result)
+@parametrize("mpi,option,library", [(MPICH, "-DMPI_C_COMPILER={}/bin/mpicc_abi", "ABI"), (MPICH, "-DCMAKE_C_COMPILER={}/bin/mpicc", "MPICH"),
+                                    (OPENMPI, "-DCMAKE_C_COMPILER={}/bin/mpicc", "OPENMPI")], ids=str)
+def test_the_mpi_that_cmake_finds(tmp_path, mpi, option, library, fanlight_only):
+    """Where no prefix is given; the compiler may be the MPI's own."""
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.22)\nproject(finds LANGUAGES C)\n"
+                                             f"include({running.ROOT}/cmake/mpi.cmake)\n")
+    done = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", option.format(mpi.root)], capture_output=True, text=True)
+    said = rf"ABI {library}: \S+/{mpi.root.name}/include, \S+/{mpi.root.name}/lib/libmpi"
+    assert done.returncode == 0 and re.search(said, done.stdout), done.stdout + done.stderr
+
+
+def configured(prefix, folder, mpi, language, compiler, example, *options):
+    return subprocess.run(["cmake", "-S", running.ROOT / "tests/api/package", "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DLANGUAGE={language}",
+                           f"-DMPI_{language}_COMPILER={mpi.root}/bin/{compiler}", f"-DEXAMPLE={running.ROOT}/examples/{example}", *options],
+                          capture_output=True, text=True)
+
+
+@parametrize("mpi,language,compiler,example", [(OPENMPI, "C", "mpicc", "integral.c"), (MPICH_ABI, "C", "mpicc_abi", "integral.c"),
+                                               (MPICH, "CXX", "mpicxx", "histogram.cpp")], ids=str)
+def test_cmake_package(prefix, tmp_path, mpi, language, compiler, example, fanlight_only):
+    done = configured(prefix, tmp_path, mpi, language, compiler, example)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = subprocess.run(["cmake", "--build", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = run(mpi, 2, [tmp_path / "example"], preload=False, settings={"FANLIGHT_REPORT": "-"})
+    assert result.code == 0 and re.search(r"reduce .* \d+\.\d+  [a-z]", result.err), str(result)
+
+
+def test_cmake_package_without_the_library(prefix, tmp_path, fanlight_only):
+    done = configured(prefix, tmp_path, MPICH, "C", "mpicc", "integral.c", "-DFANLIGHT_ABI=foo")
+    assert done.returncode != 0 and "no libfanlight-foo.so" in " ".join(done.stderr.split()), done.stdout + done.stderr
 
 
 def test_pkg_config(prefix, tmp_path, fanlight_only):

@@ -1,11 +1,13 @@
 """`fanlight bench` on what is not among its defaults."""
 
 import json
+import subprocess
 
 import pytest
 
 from environments import environment_of
-from fanlight import bench, bench_run
+from fanlight import bench, bench_run, mpis
+from fanlight.errors import FanlightError
 
 
 @pytest.mark.parametrize("kind, ranks, operations", [("mpich", 2, ["neighbor_allgather", "neighbor_alltoall"]),
@@ -46,6 +48,29 @@ def test_guard(fanlight, tmp_path):
 
 def test_persistent_goes_with_no_operation(fanlight):
     assert "--persistent" in fanlight("bench", "--persistent", "--operation", "bcast", code=2).stderr
+
+
+@pytest.mark.parametrize("words, said", [(("--output", "."), "is a folder"), (("--sizes", "2G"), "at most 1G"),
+                                         (("--simulated", "--paper", "intra-cell", "-n", "x"), "numbers of ranks"),
+                                         (("--simulated", "--paper", "intra-cell", "--operation", "bcast"), "--operation"),
+                                         (("--simulated", "--paper", "dart-halo", "-n", 4), "-n")])
+def test_refusals(fanlight, words, said):
+    assert said in fanlight("bench", *words, code=2).stderr
+
+
+def test_what_was_measured_is_shown_where_it_cannot_be_written(fanlight):
+    done = fanlight("bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "bcast", "--sizes", "8", "--output", "/dev/full", code=2)
+    assert "bcast" in done.stdout and "/dev/full: No space left" in done.stderr
+
+
+def test_what_does_not_fit_is_said(fanlight):
+    said = fanlight("bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "allgather", "--sizes", "64M").stderr
+    assert "left out: MPICH, 2 ranks, allgather 64M: more than the memory allowed" in said
+
+
+def test_a_launchers_message_is_no_markup(fanlight):
+    done = fanlight("bench", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "barrier", "--launcher-arg", "[/no]", code=1)
+    assert "[/no]" in done.stderr and "MarkupError" not in done.stderr
 
 
 @pytest.mark.parametrize("kind", ["mpich", "openmpi"])
@@ -96,3 +121,46 @@ def test_buffers_in_the_shared_heap(clean, tmp_path):
     assert not outcome.problem, outcome.said
     lent = [rank["lent"] for rank in json.loads(report.read_text())["by_rank"]]
     assert lent[0] > 5, f"{lent} messages of the root were read where they lay"
+
+
+def fake_mpi(folder):
+    """Two MPIs in one prefix, as Debian has them: their headers are not in its include."""
+    found = {}
+    for kind, name, exported in (("mpich", "libmpich.so.12", "int MPIR_Dup_fn;"), ("openmpi", "libmpi.so.40", "int ompi_mpi_comm_null;")):
+        found[kind] = folder / "lib" / name
+        found[kind].parent.mkdir(exist_ok=True)
+        (folder / "mpi.c").write_text("void PMPI_Get_library_version(void) {}\n" + exported)
+        subprocess.run(["gcc", "-shared", "-fPIC", f"-Wl,-soname,{name}", folder / "mpi.c", "-o", found[kind]], check=True)
+    return found
+
+
+def test_a_prefix_with_two_mpis(clean, tmp_path):
+    for kind, library in fake_mpi(tmp_path).items():
+        assert bench_run._mpi_in(tmp_path, kind, "").library == library
+
+
+def test_the_headers_of_debians_mpis(clean, tmp_path):
+    """Beside the library, or where the compiler wrapper says."""
+    library = fake_mpi(tmp_path)["mpich"]
+    mpi = mpis.Mpi("mpich", "mpich", library, tmp_path / "bin/mpiexec.mpich", "")
+    assert bench_run._header_folder(mpi) is None
+    for folder in ("include/x86/mpich", "lib/mpich/include"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "mpi.h").write_text("")
+    assert bench_run._header_folder(mpi) == tmp_path / "lib/mpich/include"
+    (tmp_path / "lib/mpich/include/mpi.h").unlink()
+    wrapper = tmp_path / "bin/mpicc.mpich"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f"#!/bin/sh\necho gcc -I{tmp_path}/include/x86/mpich $1 -lmpich\n")
+    wrapper.chmod(0o755)
+    assert bench_run._header_folder(mpi) == tmp_path / "include/x86/mpich"
+
+
+def test_no_program_can_be_compiled(clean, tmp_path):
+    """Neither is "no MPI found" true then."""
+    fake_mpi(tmp_path)["openmpi"].unlink()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mpiexec.mpich").symlink_to(environment_of("mpich") / "bin/mpiexec")
+    clean.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    with pytest.raises(FanlightError, match="no mpi.h found for MPICH"):
+        bench_run.find_contenders([], tmp_path)

@@ -163,6 +163,8 @@ def test_explain(fanlight):
     assert "guard" in fanlight("explain", "bcast", "8", "-n", "4", env={"FANLIGHT_GUARD": "record"}).stdout and "guard" not in forced
     assert "binomial" in forced and "FANLIGHT_ALGORITHM" in forced
     assert "bytes" in fanlight("explain", "bcast", "lots", code=2).stderr
+    assert "cray" in fanlight("explain", "bcast", "--mpi", "foo", code=2).stderr
+    assert "2 ranks" in fanlight("explain", "bcast", "-n", "2", "--nodes", "4", code=2).stderr
     assert "no-such" in fanlight("explain", "bcast", env={"FANLIGHT_ALGORITHM": "bcast:no-such"}, code=2).stderr
 
 

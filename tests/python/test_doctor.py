@@ -92,6 +92,8 @@ def test_what_is_preloaded_already(clean, program, tmp_path):
     only(problems(program), "LD_PRELOAD", "another ABI", "libfanlight-mpich.so")
     clean.setenv("LD_PRELOAD", f"{tmp_path}/gone.so")
     only(problems(program), "LD_PRELOAD", "gone.so, which does not exist", "export LD_PRELOAD")
+    clean.setenv("LD_PRELOAD", str(libraries.preload_for("mpich")))
+    assert "serves every MPI program" in problems(program, level=doctor.NOTE)["LD_PRELOAD"][0]
 
 
 # 7

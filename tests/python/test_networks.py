@@ -79,5 +79,7 @@ def test_shapes():
     assert [networks.torus(n) for n in (1, 7, 16, 4096)] == ["1", "7", "4,4", "16,16,16"]
     assert [networks.fat_tree(n) for n in (5, 100, 4096)] == ["5;1", "16,7;1,16", "16,16,16;1,16,16"]
     assert [networks.dragonfly(n) for n in (3, 64, 4096)] == ["1,4;1,3;1,1;4", "1,4;1,3;16,1;4", "11,4;6,3;16,1;4"]
-    with pytest.raises(errors.FanlightError, match="hypercube"):
-        networks.shape("hypercube", 8)
+    assert networks.shape("dragonfly:2,4;6,3;16,1;4", 768) == "dragonfly 2,4;6,3;16,1;4"
+    for wrong in ("hypercube", "torus:0", "torus:7", "fat-tree:8", "fat-tree:2,2;1,2", "dragonfly:1,4;1,3;1,1;4"):
+        with pytest.raises(errors.FanlightError, match=wrong):
+            networks.shape(wrong, 8)

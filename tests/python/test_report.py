@@ -97,6 +97,12 @@ def test_wrong_files(tmp_path, text):
         reports.load(tmp_path / "r.json")
 
 
+def test_no_file(tmp_path):
+    with pytest.raises(FanlightError) as e:
+        reports.load(tmp_path / "r.json")
+    assert e.value.problem == f"{tmp_path}/r.json: No such file or directory" and not e.value.advice
+
+
 def test_right_file(tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(EXAMPLE))
     assert reports.load(tmp_path / "r.json") == EXAMPLE

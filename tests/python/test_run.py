@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from environments import environment_of
-from fanlight import launch, libraries, mpis
+from fanlight import launch, libraries, mpis, reports
 from fanlight.errors import FanlightError
 
 SONAME = {"mpich": "libmpi.so.12", "impi": "libmpi.so.12", "openmpi": "libmpi.so.40"}
@@ -128,6 +130,10 @@ def test_a_library_without_a_soname(clean, tmp_path):
 def test_another_kind_than_the_programs_own(clean, tmp_path):
     with pytest.raises(FanlightError, match="Intel MPI"):
         mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "impi")
+    clean.setenv("PATH", f"{environment_of('openmpi')}/bin:{environment_of('impi')}/bin:/usr/bin:/bin")
+    with pytest.raises(FanlightError, match="linked to MPICH .*libmpi.so.12"):
+        mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "openmpi")
+    assert mpis.find_mpi(compiled(tmp_path, "mpich", rpath=True), "impi").kind == "impi"  # of the same ABI
 
 
 def test_the_command_line(clean, tmp_path):
@@ -142,6 +148,17 @@ def test_the_command_line(clean, tmp_path):
     clean.delenv("LD_PRELOAD")
     assert launch.command_line(mpi, 2, 2, tmp_path / "app", [], [], {}, []) == [
         str(tmp_path / "mpiexec"), "-n", "2", str(tmp_path / "app")]
+
+
+def test_a_copy_of_fanlight_that_is_preloaded_already(clean, tmp_path):
+    clean.setenv("LD_PRELOAD", "/opt/libfanlight-mpich.so:/opt/libfanlight-heap.so.0 /lib/theirs.so")
+    assert launch.rank_environment([tmp_path / "ours.so"], {}) == [f"LD_PRELOAD={tmp_path}/ours.so:/lib/theirs.so"]
+    clean.setenv("LD_PRELOAD", "/opt/libfanlight-mpich.so")
+    assert launch.rank_environment([], {}) == []
+    became = {}
+    clean.setattr(os, "execve", lambda program, words, environment: became.update(environment))
+    launch.become(tmp_path / "app", [], [], {}, mpis.Mpi("mpich", "mpich", tmp_path / "libmpi.so.12", None, ""))
+    assert became and "LD_PRELOAD" not in became
 
 
 def test_plain_runs_and_exit_codes(fanlight, kind, prefix, tmp_path):
@@ -236,6 +253,28 @@ def test_show(fanlight, tmp_path):
     (tmp_path / "libfanlight-openmpi.so").write_text("")
     said = fanlight("run", "--show", "-n", "2", python, "a b", env={"FANLIGHT_LIB_DIR": str(tmp_path)}).stdout
     assert "'a b'" in said and f"LD_PRELOAD={tmp_path}/libfanlight-openmpi.so" in said
+
+
+def test_a_report_needs_no_file_where_nothing_runs(fanlight, tmp_path):
+    python = environment_of("mpich") / "bin" / "python"
+    fanlight("run", "--report", "--launcher", "nothing", python, code=2, env={"TMPDIR": str(tmp_path)})
+    assert "FANLIGHT_REPORT=- " in fanlight("run", "--report", "--show", python, env={"TMPDIR": str(tmp_path)}).stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--report-file", "--trace"])
+def test_a_report_that_cannot_be_written_is_said_before_anything_starts(fanlight, tmp_path, option):
+    python = environment_of("mpich") / "bin" / "python"
+    assert "its folder does not exist" in fanlight("run", option, "/nonexistent/x.json", python, "-c", "print(7)", code=2).stderr
+    assert "is a folder" in fanlight("run", option, tmp_path, python, "-c", "print(7)", code=2).stderr
+
+
+def test_the_report_of_srun_is_where_other_nodes_see_it(clean, tmp_path):
+    clean.chdir(tmp_path)
+    for name, folder in (("srun", tmp_path), ("mpiexec", Path(tempfile.gettempdir()))):
+        file = reports.temporary(launch.Launcher(tmp_path / name))
+        file.unlink()
+        assert file.parent == folder
 
 
 def test_information_about_a_path(fanlight, kind, prefix):

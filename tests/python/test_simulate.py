@@ -61,6 +61,9 @@ def test_a_machine_of_ones_own(fanlight, tmp_path):
 
 @pytest.mark.parametrize("arguments, said", [(("--machine", "vax"), "rome2x64"), (("--machine", "rome2x64", "--root", "4"), "--root"),
                                              (("--machine", "rome2x64", "--sizes", "8..4"), "range"),
+                                             (("--machine", "rome2x64", "--sizes", "8.."), "range"),
+                                             (("--machine", "rome2x64", "--rate", "1gbit"), "--against-measured"),
+                                             (("-n", "1", "--against-measured", "mpich"), "2 ranks"),
                                              (("--machine", "rome2x64", "--algorithm", "quickest"), "quickest")])
 def test_refusals(fanlight, arguments, said):
     assert said in fanlight("simulate", "bcast", "-n", 4, *arguments, code=2).stderr
@@ -187,9 +190,10 @@ def test_a_paper_at_its_own_scale(fanlight):
     assert "which operation" in fanlight("simulate", code=2).stderr
 
 
-def test_bench_simulates_a_paper_by_the_same_code(fanlight):
-    words = ("--paper", "intra-cell", "-n", 4, "--sizes", "1K")
-    assert fanlight("bench", *words, "--simulated").stdout == fanlight("simulate", *words).stdout
+def test_bench_simulates_a_paper_by_the_same_code(fanlight, tmp_path):
+    words, output = ("--paper", "intra-cell", "-n", 4, "--sizes", "1K"), tmp_path / "times.json"
+    assert fanlight("bench", *words, "--simulated", "--output", output).stdout == fanlight("simulate", *words).stdout
+    assert {t["ranks"] for t in json.loads(output.read_text())["times"]} == {4}
     assert "--paper" in fanlight("bench", "--simulated", code=2).stderr
 
 
