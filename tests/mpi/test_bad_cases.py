@@ -422,6 +422,21 @@ def test_intercommunicator(mpi, ranks, plain):
         assert "an intercommunicator" in result.report.reasons() and result.report.calls("allreduce"), str(result)
 
 
+# Intel MPI has no MPI_Comm_spawn over shared memory alone.
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_processes_of_another_job(mpi, plain):
+    result = run(mpi, 2, "spawned", preload=not plain, timeout=30).must_be_ok()
+    if not plain:
+        assert result.report.reasons() == {"first calls on a communicator", "processes outside this rank's MPI_COMM_WORLD"}, str(result)
+        assert result.report.calls("allreduce") == 2 * 29, f"on MPI_COMM_WORLD\n{result}"
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_processes_of_another_job_that_are_prepared(mpi, fanlight_only):
+    result = run(mpi, 2, "spawned prepared", timeout=30).must_be_ok()
+    assert result.report.calls("allreduce") == 2 * (30 + 29), str(result)
+
+
 @parametrize("ranks", [1, 2, 3])
 def test_fortran(mpi, ranks, plain):
     if not mpi.program("fortran").exists():
