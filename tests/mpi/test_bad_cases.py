@@ -437,6 +437,12 @@ def test_processes_of_another_job_that_are_prepared(mpi, fanlight_only):
     assert result.report.calls("allreduce") == 2 * (30 + 29), str(result)
 
 
+@parametrize("mpi", [MPICH, OPENMPI, repeated(MPICH_ABI)], ids=str)
+def test_sessions_alone(mpi, tmp_path, plain):
+    """With a report and a trace, which look at each call's datatype."""
+    run(mpi, 2, "sessions", {"TRACE": tmp_path / "trace.json"}, preload=not plain, timeout=30).must_be_ok()
+
+
 @parametrize("ranks", [1, 2, 3])
 def test_fortran(mpi, ranks, plain):
     if not mpi.program("fortran").exists():
