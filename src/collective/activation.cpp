@@ -61,23 +61,23 @@ bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int ra
     return false;
 }
 
-// The ranks of the job on this node, by what launchers tell them; asking MPI would need all of
-// them, here are those of one communicator.
-int ranks_on_node(int size) {
+// The ranks of the job on this node that share the cores of these ones' masks, `size` ranks at least.  By what launchers tell
+// them; asking MPI would need all of them, here are those of one communicator.  Of ranks that are bound to parts of the
+// node each part has its share.
+int ranks_on(int cores, int size) {
+    const int all = cores_of_cpuset();
+    if (cores > all) return size;  // each in a cpuset of its own
     int ranks = size;
     for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
         if (const char* text = std::getenv(name)) ranks = std::max(ranks, std::atoi(text));
-    return ranks;
+    return std::max(size, static_cast<int>((std::int64_t{ranks} * cores + all - 1) / std::max(all, 1)));
 }
 
 Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     std::vector<pid_t> pids;
     for (const Presence& p : all)
         if (own.pid_namespace != 0 && p.pid_namespace == own.pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
-    const int size = static_cast<int>(all.size());
-    // Ranks that are bound to cores of their own do not share these with the rest of the job.
-    const bool bound = affinity_cores() < affinity_cores(pids);
-    return {false, 0, bound ? size : ranks_on_node(size), usable_cores(pids)};
+    return {false, 0, ranks_on(affinity_cores(pids), static_cast<int>(all.size())), usable_cores(pids)};
 }
 
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
@@ -193,7 +193,7 @@ std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int
     mpi().Comm_rank(node, &node_rank);
     mpi().Comm_size(node, &node_size);
 
-    Sharing sharing{true, 0, ranks_on_node(1), usable_cores()};
+    Sharing sharing{true, 0, ranks_on(affinity_cores(), 1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
     if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);

@@ -479,6 +479,17 @@ def test_calls_that_differ_in_one_thing_from_the_last_one(mpi, ranks, plain):
         assert all(result.report.calls(o) > 100 * ranks for o in ("gatherv", "scatterv", "allgatherv", "alltoallv")), str(result)
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="binds ranks to two cores")
+def test_ranks_that_are_bound_to_cores(tmp_path, fanlight_only):
+    """They share their own cores: as one rank of each node, and several on one core."""
+    rules = tmp_path / "rules"
+    rules.write_text("allreduce oversubscribed=yes -> ring\nallreduce oversubscribed=no -> recursive-doubling\n")
+    result = run(MPICH, 2, "plain_calls", {"TOPOLOGY": "2x1", "RULES": rules}, options=["-bind-to", "core"]).must_be_ok()
+    assert result.report.algorithms("allreduce") == {"by-levels(recursive-doubling)"}, str(result)
+    result = run(MPICH, 3, "different_first_ranks", {"VERBOSE": 1}, options=["-bind-to", "user:0,1,1"]).must_be_ok()
+    assert re.findall(r"(\d) ranks on (\d) cores", result.err) == [("2", "1"), ("3", "2"), ("3", "2")], str(result)
+
+
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_switched_off(mpi, fanlight_only):
     result = run(mpi, 2, "plain_calls", settings={"FANLIGHT": "0"}).must_be_ok()
