@@ -271,6 +271,18 @@ def test_pid_namespaces(mpi, plain):
         assert "single copy no" in result.err and result.report.calls("allreduce") and "waits for" in result.err, str(result)
 
 
+@parametrize("mpi", [OPENMPI], ids=str)
+def test_containers_that_share_no_memory(mpi, plain):
+    """They are served as nodes of their own."""
+    if not running.can_unshare("--pid", "--fork", "--mount"):
+        pytest.skip("namespaces of its own need root")
+    alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$@"', "sh"]
+    result = run(mpi, 2, "plain_calls", {"VERBOSE": 1}, preload=not plain, wrapper=[*alone, *CONTAINER], timeout=40,
+                 settings={"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1"}).must_be_ok()
+    if not plain:
+        assert "serves a communicator of 2 ranks on 2 nodes" in result.err and result.report.calls("allreduce") > 50, str(result)
+
+
 @libraries
 @parametrize("ranks", [3, repeated(2)])
 def test_small_shared_memory(mpi, ranks, plain):
