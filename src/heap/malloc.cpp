@@ -118,6 +118,10 @@ EXPORTED void* reallocarray(void* block, std::size_t count, std::size_t each) {
 
 EXPORTED void free(void* block) { free_any(block); }
 
+// C23's, which older C libraries lack.
+EXPORTED void free_sized(void* block, std::size_t) { free_any(block); }
+EXPORTED void free_aligned_sized(void* block, std::size_t, std::size_t) { free_any(block); }
+
 EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
     if (SHARED(bytes) && alignment % sizeof(void*) == 0)
         if (void* const found = aligned(alignment, bytes)) return *block = found, 0;

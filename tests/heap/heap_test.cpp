@@ -74,6 +74,14 @@ TEST(Heap, LongBlocksOfEveryFunctionAreShared) {
         EXPECT_GE(malloc_usable_size(block), large);
     }
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % mebibyte, 0u);
+    // Looked up, since older C libraries lack them.
+    const auto free_sized = reinterpret_cast<void (*)(void*, std::size_t)>(dlsym(RTLD_DEFAULT, "free_sized"));
+    const auto free_aligned_sized = reinterpret_cast<void (*)(void*, std::size_t, std::size_t)>(dlsym(RTLD_DEFAULT, "free_aligned_sized"));
+    ASSERT_TRUE(free_sized && free_aligned_sized);
+    free_sized(blocks[0], large);
+    EXPECT_EQ(kept(malloc(large)), blocks[0]) << "it is used again";
+    free_aligned_sized(blocks[0], 16, large);
+    EXPECT_EQ(kept(malloc(large)), blocks[0]);
     for (void* const block : blocks) free(block);
     void* const others[] = {malloc(small), calloc(1, small), realloc(nullptr, small), memalign(4096, small), operator new(small), malloc(0)};
     for (void* const block : others) {
