@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <string_view>
 
 #include "config/config.h"
 #include "config/parse.h"
@@ -83,7 +82,7 @@ std::size_t wanted_from() {
 // Before it, the C library's malloc: the environment may not be there yet, and neither what this library is linked to.
 [[gnu::constructor]] void begin() {
     const char* const wanted = ::secure_getenv("FANLIGHT_HEAP");
-    if (wanted && std::string_view(wanted) == "off") why = "FANLIGHT_HEAP=off";
+    if (wanted && parse_boolean(wanted) == false) why = "FANLIGHT_HEAP=off";
     else if (!next_malloc().is_libcs || !malloc_comes_here()) why = "another library's malloc serves this process";
     else why = "", from = wanted_from();
 }

@@ -99,6 +99,14 @@ TEST_F(ConfigTest, ReadsEveryType) {
     EXPECT_TRUE(unknown_variables().empty());
 }
 
+TEST_F(ConfigTest, TheHeapIsOffByAnyBoolean) {
+    EXPECT_EQ(read_config().heap, "auto");
+    for (const char* off : {"off", "no", "0"}) {
+        setenv("FANLIGHT_HEAP", off, 1);
+        EXPECT_EQ(read_config().heap, "off") << off;
+    }
+}
+
 TEST_F(ConfigTest, NothingIsTheSameAsNotSet) {
     setenv("FANLIGHT_START_AFTER", "", 1);
     EXPECT_EQ(read_config().start_after, Config{}.start_after);
@@ -119,6 +127,7 @@ TEST_F(ConfigTest, AWrongValueNamesVariableValueAndWhatIsAllowed) {
     EXPECT_EQ(error_with("FANLIGHT_START_AFTER", "-5"), "FANLIGHT_START_AFTER=-5: expected a number that is not negative");
     EXPECT_EQ(read_config().start_after, 0);
     unsetenv("FANLIGHT_GPU");
+    EXPECT_EQ(error_with("FANLIGHT_HEAP", "none"), "FANLIGHT_HEAP=none: expected one of auto shared off");
     for (const char* bad : {"maybe", "2", " 1"}) EXPECT_NE(error_with("FANLIGHT", bad), "") << bad;
     for (const char* bad : {"64Q", "K", "-4K", "1.5M", "64 K", "99999999999G", "0x10"})
         EXPECT_NE(error_with("FANLIGHT_PIECE", bad), "") << bad;

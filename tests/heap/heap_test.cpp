@@ -322,8 +322,8 @@ TEST(HeapOtherwise, DISABLED_BeginsAtOneMebibyte) {
 }
 
 TEST(Heap, IsOffWhereTheSettingSaysSo) {
-    EXPECT_EQ(run_again("*DISABLED_IsOff", "FANLIGHT_HEAP=off"), 0);
-    EXPECT_NE(run_again("*DISABLED_IsOff", "FANLIGHT_HEAP=shared"), 0);
+    for (const char* off : {"off", "no", "0"}) EXPECT_EQ(run_again("*DISABLED_IsOff", std::string("FANLIGHT_HEAP=") + off), 0) << off;
+    for (const char* shared : {"shared", "auto", ""}) EXPECT_NE(run_again("*DISABLED_IsOff", std::string("FANLIGHT_HEAP=") + shared), 0) << shared;
 }
 
 TEST(Heap, BeginsWhereTheSettingSays) { EXPECT_EQ(run_again("*DISABLED_BeginsAtOneMebibyte", "FANLIGHT_HEAP_FROM=1M"), 0); }

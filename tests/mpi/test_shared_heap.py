@@ -38,7 +38,7 @@ def test_programs_that_fork(mpi, program, fanlight_only):
 @parametrize("preloads,settings,says", [
     ((None,), {"HEAP": "shared"}, "libfanlight-heap.so must be preloaded before libfanlight-mpich.so"),
     ((HEAP, None, OTHER), {}, "another library's malloc serves this process"),
-    ((HEAP, None), {"HEAP": "off"}, ""),
+    ((HEAP, None), {"HEAP": "no"}, ""),
     ((HEAP, None), {}, ""),
 ])
 def test_what_is_said(preloads, settings, says, fanlight_only):
