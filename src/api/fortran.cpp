@@ -52,18 +52,6 @@ void* c_buffer(const void* given) {
 #endif
 }
 
-std::vector<MPI_Datatype> datatypes_of_all(const MPI_Fint* given, const void* at, MPI_Fint handle) {
-    std::vector<MPI_Datatype> all;
-    if (c_buffer(at) == MPI_IN_PLACE) return all;
-    const MPI_Comm comm = c_comm(handle);
-    int inter = 0, size = 0;
-    mpi().Comm_test_inter(comm, &inter);
-    if (inter) mpi().Comm_remote_size(comm, &size);
-    else mpi().Comm_size(comm, &size);
-    for (int r = 0; r < size; ++r) all.push_back(c_datatype(given[r]));
-    return all;
-}
-
 const std::vector<MPI_Datatype>& kept(std::vector<MPI_Datatype> datatypes) {
     static std::mutex& mutex = *new std::mutex;
     static auto& all = *new std::set<std::vector<MPI_Datatype>>;

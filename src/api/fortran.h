@@ -18,8 +18,6 @@ MPI_Info c_info(MPI_Fint);
 MPI_Fint to_fortran(MPI_Request);
 // MPI_IN_PLACE and MPI_BOTTOM are variables of Fortran's, known by their addresses.
 void* c_buffer(const void*);
-// One for each rank of the communicator (of the other group's, where there are two).
-std::vector<MPI_Datatype> datatypes_of_all(const MPI_Fint*, const void* buffer, MPI_Fint comm);
 // Until the program ends: Open MPI reads them when the operation is over, or its request is freed.
 const std::vector<MPI_Datatype>& kept(std::vector<MPI_Datatype>);
 

@@ -134,7 +134,7 @@ def fortran_entry(f):
             passed.append(p.name)
         elif p.type == "const MPI_Datatype":
             declaration.append(f"const MPI_Fint *{p.name}")
-            all_of = f"datatypes_of_all({p.name}, {p.name.replace('types', 'buf')}, comm)"
+            all_of = f"fanlight::fortran::datatypes({p.name}, c_buffer({p.name.replace('types', 'buf')}), comm)"
             before.append(f"const std::vector<MPI_Datatype>& of_{p.name} = {all_of if f.kind == 'served' else f'kept({all_of})'};")
             passed.append(f"of_{p.name}.data()")
         elif p.type == "MPI_Request *":

@@ -1,7 +1,10 @@
 #include "collective/activation.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -61,23 +64,23 @@ bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int ra
     return false;
 }
 
-// The ranks of the job on this node, by what launchers tell them; asking MPI would need all of
-// them, here are those of one communicator.
-int ranks_on_node(int size) {
+// The ranks of the job on this node that share the cores of these ones' masks, `size` ranks at least.  By what launchers tell
+// them; asking MPI would need all of them, here are those of one communicator.  Of ranks that are bound to parts of the
+// node each part has its share.
+int ranks_on(int cores, int size) {
+    const int all = cores_of_cpuset();
+    if (cores > all) return size;  // each in a cpuset of its own
     int ranks = size;
     for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
         if (const char* text = std::getenv(name)) ranks = std::max(ranks, std::atoi(text));
-    return ranks;
+    return std::max(size, static_cast<int>((std::int64_t{ranks} * cores + all - 1) / std::max(all, 1)));
 }
 
 Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
     std::vector<pid_t> pids;
     for (const Presence& p : all)
         if (own.pid_namespace != 0 && p.pid_namespace == own.pid_namespace) pids.push_back(static_cast<pid_t>(p.pid));
-    const int size = static_cast<int>(all.size());
-    // Ranks that are bound to cores of their own do not share these with the rest of the job.
-    const bool bound = affinity_cores() < affinity_cores(pids);
-    return {false, 0, bound ? size : ranks_on_node(size), usable_cores(pids)};
+    return {false, 0, ranks_on(affinity_cores(pids), static_cast<int>(all.size())), usable_cores(pids)};
 }
 
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
@@ -172,14 +175,28 @@ Topology real_topology(MPI_Comm comm, int size, int node) {
 
 bool several_nodes(const Topology& t) { return t.levels() > 0 && t.level(0).count() > 1; }
 
+// The same for two containers of one machine that share /dev/shm.
+int number_of_dev_shm() {
+    struct stat facts{};
+    return ::stat("/dev/shm", &facts) == 0 ? static_cast<int>(facts.st_dev & INT_MAX) : 0;
+}
+
+// What counts as a node: a machine, or what shares memory on it.
+enum class Nodes { machines, containers };
+
 // A communicator of this rank's node; the real nodes become the topology.
-MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
+MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Nodes nodes, Topology& topology) {
     MPI_Comm node = MPI_COMM_NULL;
     if (several_nodes(topology)) {
         mpi().Comm_split(comm, topology.level(0).of(rank), rank, &node);
         return node;
     }
     mpi().Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+    if (nodes == Nodes::containers) {
+        MPI_Comm machine = node;
+        mpi().Comm_split(machine, number_of_dev_shm(), rank, &node);
+        mpi().Comm_free(&machine);
+    }
     int leader = rank;
     mpi().Bcast(&leader, 1, MPI_INT, 0, node);
     topology = real_topology(comm, size, leader);
@@ -187,13 +204,13 @@ MPI_Comm split_by_node(MPI_Comm comm, int rank, int size, Topology& topology) {
 }
 
 // A group for each node.
-std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Topology topology, Reason& reason) {
-    MPI_Comm node = split_by_node(comm, rank, size, topology);
+std::unique_ptr<CommunicatorContext> activate_nodes(MPI_Comm comm, int rank, int size, Nodes nodes, Topology topology, Reason& reason) {
+    MPI_Comm node = split_by_node(comm, rank, size, nodes, topology);
     int node_rank = 0, node_size = 0;
     mpi().Comm_rank(node, &node_rank);
     mpi().Comm_size(node, &node_size);
 
-    Sharing sharing{true, 0, ranks_on_node(1), usable_cores()};
+    Sharing sharing{true, 0, ranks_on(affinity_cores(), 1), usable_cores()};
     std::unique_ptr<SharedGroup> shared;
     reason = Reason::none;
     if (node_size > 1) shared = share(node, node_rank, node_size, sharing, reason);
@@ -243,7 +260,7 @@ std::unique_ptr<CommunicatorContext> activate_for_requests(CommunicatorContext& 
     if (!waits_come_here()) return nullptr;
     if (!blocking.on_one_node()) {
         if (!has_slots(blocking, slots, reason)) return nullptr;
-        auto context = activate_nodes(comm, rank, size, blocking.topology(), reason);
+        auto context = activate_nodes(comm, rank, size, Nodes::machines, blocking.topology(), reason);
         if (!context) return nullptr;
         context->reach_by(make_message_transport(blocking.messages(), slots));
         context->of_requests = true;
@@ -321,7 +338,9 @@ std::unique_ptr<CommunicatorContext> activate(MPI_Comm comm, int rank, int size,
             return context_on_one_node(comm, rank, size, std::move(shared), sharing, pretended);
         if (reason != Reason::several_nodes) return nullptr;
     }
-    return activate_nodes(comm, rank, size, pretended, reason);
+    auto context = activate_nodes(comm, rank, size, Nodes::machines, pretended, reason);
+    if (!context && reason == Reason::several_nodes) context = activate_nodes(comm, rank, size, Nodes::containers, pretended, reason);
+    return context;
 }
 
 }  // namespace fanlight

@@ -4,6 +4,9 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <mutex>
+#include <new>
+#include <set>
 #include <string_view>
 
 #include "collective/library.h"
@@ -34,18 +37,46 @@ bool alignment_of(MPI_Info info, std::size_t& alignment) {
     return error == std::errc() && end == text.end() && std::has_single_bit(alignment);
 }
 
+// The blocks of the arena that were given out here.  With the shared heap it has others, malloc's, in which the MPI library's
+// own may lie.
+struct GivenOut {
+    std::mutex mutex;
+    std::set<void*> all;
+};
+GivenOut& given_out() {
+    static GivenOut& g = *new GivenOut;  // never destroyed: programs free memory in their own static destructors
+    return g;
+}
+
+void* new_block(std::size_t bytes, std::size_t alignment) {
+    void* const block = arena::allocate(bytes, alignment);
+    if (!block) return nullptr;
+    try {
+        const std::lock_guard lock(given_out().mutex);
+        given_out().all.insert(block);
+        return block;
+    } catch (const std::bad_alloc&) {
+        arena::release(block);
+        return nullptr;
+    }
+}
+
 }  // namespace
 
 bool allocate(MPI_Aint bytes, MPI_Info info, void* baseptr) {
     std::size_t alignment;
     if (bytes < 0 || !baseptr || !is_large(static_cast<std::size_t>(bytes)) || !alignment_of(info, alignment)) return false;
-    void* const block = arena::allocate(static_cast<std::size_t>(bytes), alignment);
+    void* const block = new_block(static_cast<std::size_t>(bytes), alignment);
     if (block) *static_cast<void**>(baseptr) = block;
     return block != nullptr;
 }
 
 bool release(void* base) noexcept {
     if (!arena::owns(base, 1)) return false;
+    {
+        const std::lock_guard lock(given_out().mutex);
+        if (given_out().all.erase(base) == 0) return false;
+    }
     arena::release(base);
     return true;
 }
@@ -58,7 +89,7 @@ extern "C" {
 
 void* fanlight_alloc_mem(size_t bytes) {
     constexpr std::size_t line = 64;
-    void* const block = blocks_of_memory::is_large(bytes) ? arena::allocate(bytes) : nullptr;
+    void* const block = blocks_of_memory::is_large(bytes) ? blocks_of_memory::new_block(bytes, 0) : nullptr;
     if (block || bytes > SIZE_MAX - line) return block;
     return std::aligned_alloc(line, std::max(bytes + line - 1, line) / line * line);
 }

@@ -1,6 +1,5 @@
 #include "collective/call.h"
 
-#include "collective/datatype.h"
 #include "collective/device_memory.h"
 #include "collective/guard.h"
 #include "collective/hooks.h"
@@ -46,9 +45,10 @@ int raised(const std::exception& e, MPI_Comm comm) {
 }
 
 std::size_t bytes_of(const void* buffer, MPI_Count count, MPI_Datatype handle) {
-    if (buffer == MPI_IN_PLACE || count <= 0 || communicators::ended.load(std::memory_order_relaxed)) return 0;
-    const Datatype* d = datatype(handle);
-    return d ? static_cast<std::size_t>(count) * d->size : 0;
+    if (buffer == MPI_IN_PLACE || count <= 0 || handle == MPI_DATATYPE_NULL || communicators::ended.load(std::memory_order_relaxed)) return 0;
+    // Not datatype(), which needs MPI_COMM_SELF: a program of sessions alone has none.
+    MPI_Count size = 0;
+    return mpi().Type_size_x(handle, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::size_t>(count * size) : 0;
 }
 
 }  // namespace fanlight

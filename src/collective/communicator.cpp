@@ -52,6 +52,9 @@ std::shared_ptr<const Selector> Communicator::selector_with(const std::string& c
 }
 
 void Communicator::prepare() {
+    // Processes of another job have Fanlight if they call this.
+    if (reason_ == Reason::other_job) reason_ = Reason::few_calls, calls_left_ = starts_left_ = 0, agreed_ = false;
+    if (!agreed_) agree(true);
     if (calls_left_ > 0) calls_left_ = 0;
     if (starts_left_ > 0) starts_left_ = 0;
     ready_ = nullptr;
@@ -87,9 +90,10 @@ CommunicatorContext* Communicator::count(Reason& reason) {
 
 // Before anything that follows from a setting, such as the number of calls that come before a group;
 // and not earlier than in a blocking call, in which the ranks may wait for each other.
-void Communicator::agree() {
+void Communicator::agree(bool all_have_it) {
     agreed_ = true;
-    const Reason why_not = agree_on_settings(handle_, rank_, size_, tuned_);
+    const Reason why_not = !all_have_it && communicators::has_another_job(handle_) ? Reason::other_job
+                                                                                  : agree_on_settings(handle_, rank_, size_, tuned_);
     if (why_not == Reason::none) return;
     reason_ = why_not;
     calls_left_ = starts_left_ = -1;
@@ -207,6 +211,8 @@ int attribute_key() {
     return own;
 }
 
+}  // namespace
+
 bool world_is_there() {
     int initialized = 0, finalized = 0;
     mpi().Initialized(&initialized);
@@ -214,7 +220,17 @@ bool world_is_there() {
     return initialized && !finalized;
 }
 
-}  // namespace
+bool has_another_job(MPI_Comm comm) {
+    if (comm == MPI_COMM_WORLD) return false;
+    MPI_Group all, own, others;
+    int outside = 0;
+    mpi().Comm_group(comm, &all);
+    mpi().Comm_group(MPI_COMM_WORLD, &own);
+    mpi().Group_difference(all, own, &others);
+    mpi().Group_size(others, &outside);
+    for (MPI_Group* group : {&all, &own, &others}) mpi().Group_free(group);
+    return outside > 0;
+}
 
 Communicator* look_up(MPI_Comm comm) {
     const std::uint64_t now = generation.load(std::memory_order_acquire);

@@ -41,7 +41,7 @@ public:
     std::shared_ptr<CommunicatorContext> initialising(Reason& reason);
     // ... and its memory, when it is known which one; false: the MPI library serves it.
     bool give_memory(CommunicatorContext&, const Decision&, Reason& reason);
-    // By all ranks together: makes the groups for both now.
+    // By all ranks together: makes the groups for both now, also with processes of another job.
     void prepare();
     // By all ranks between two calls: by this selector from now on.
     void decide_by(std::shared_ptr<const Selector>);
@@ -64,7 +64,7 @@ private:
     static constexpr std::uint32_t served_per_progress = 256;
 
     CommunicatorContext* count(Reason&);
-    void agree();
+    void agree(bool all_have_it = false);
     TunedRules tuned() const;
     template <class Pointer>
     Pointer by_selector(Pointer) const;
@@ -101,6 +101,12 @@ extern std::atomic<std::uint64_t> generation;
 extern std::atomic<bool> open;
 // MPI_Finalize was called.
 extern std::atomic<bool> ended;
+
+// Between MPI_Init and MPI_Finalize: not in a program of sessions alone.
+bool world_is_there();
+// Whether `comm` has processes of another job (MPI_Comm_spawn, MPI_Comm_connect), which may not have loaded Fanlight.  All
+// ranks know it without asking, since each one's MPI_COMM_WORLD lacks some of them.
+bool has_another_job(MPI_Comm);
 
 struct Last {
     MPI_Comm handle{};

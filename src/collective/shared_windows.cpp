@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/communicator.h"
 #include "collective/interposition.h"
 #include "collective/library.h"
 #include "collective/private_communicator.h"
@@ -87,7 +88,7 @@ void allocated(MPI_Comm comm, MPI_Win win) {
     int rank = 0, size = 0;
     mpi().Comm_rank(comm, &rank);
     mpi().Comm_size(comm, &size);
-    if (size == 1 || size > most_ranks) return;
+    if (size == 1 || size > most_ranks || !communicators::world_is_there() || communicators::has_another_job(comm)) return;
 
     // Who reaches whom.  Whatever this rank's settings: the others' may be different.
     std::vector<SharedBlock::Peer> all = parts(win, size);

@@ -98,11 +98,14 @@ Config read(std::vector<std::string>& errors) {
     one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
     one_of("guard", c.guard, defaults.guard, {"on", "off", "record"}, errors);
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
-    one_of("heap", c.heap, defaults.heap, {"shared", "off"}, errors);
-    // The MPI library may take none.
-    if (c.gpu == "stage") c.start_after = 0;
+    if (parse_boolean(c.heap) == false) c.heap = "off";
+    one_of("heap", c.heap, defaults.heap, {"auto", "shared", "off"}, errors);
     not_negative("start_after", c.start_after, defaults.start_after, errors);
     not_negative("cores", c.cores, defaults.cores, errors);
+    not_negative("node_units", c.node_units, defaults.node_units, errors);
+    not_negative("trace_events", c.trace_events, defaults.trace_events, errors);
+    // The MPI library may take none.
+    if (c.gpu == "stage") c.start_after = 0;
     return c;
 }
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "collective/library_progress.h"
@@ -71,7 +73,7 @@ int own_node(MPI_Comm world) {
     MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &node_rank);
     // By all: it may be set on some alone.
-    const auto units = static_cast<int>(config().node_units);
+    const auto units = static_cast<int>(std::min<std::int64_t>(config().node_units, std::numeric_limits<int>::max()));
     MPI_Comm part;
     MPI_Comm_split(node, units > 0 ? node_rank / units : 0, node_rank, &part);
     int first = rank;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <string_view>
 
 #include "config/config.h"
 #include "config/parse.h"
@@ -83,7 +82,7 @@ std::size_t wanted_from() {
 // Before it, the C library's malloc: the environment may not be there yet, and neither what this library is linked to.
 [[gnu::constructor]] void begin() {
     const char* const wanted = ::secure_getenv("FANLIGHT_HEAP");
-    if (wanted && std::string_view(wanted) == "off") why = "FANLIGHT_HEAP=off";
+    if (wanted && parse_boolean(wanted) == false) why = "FANLIGHT_HEAP=off";
     else if (!next_malloc().is_libcs || !malloc_comes_here()) why = "another library's malloc serves this process";
     else why = "", from = wanted_from();
 }
@@ -117,6 +116,10 @@ EXPORTED void* reallocarray(void* block, std::size_t count, std::size_t each) {
 }
 
 EXPORTED void free(void* block) { free_any(block); }
+
+// C23's, which older C libraries lack.
+EXPORTED void free_sized(void* block, std::size_t) { free_any(block); }
+EXPORTED void free_aligned_sized(void* block, std::size_t, std::size_t) { free_any(block); }
 
 EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
     if (SHARED(bytes) && alignment % sizeof(void*) == 0)

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "collective/communicator.h"
 #include "collective/neighborhood.h"
 #include "collective/requests.h"
 
@@ -42,17 +41,10 @@ void* buffer(void* address) {
 
 MPI_Comm communicator(const MPI_Fint* f) { return to_c<MPI_Comm>("Comm", *f); }
 MPI_Datatype datatype(const MPI_Fint* f) { return to_c<MPI_Datatype>("Type", *f); }
-std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, const MPI_Fint* comm) {
-    const Communicator* const known = communicators::find(communicator(comm));
-    if (!known || known->reason() == Reason::intercommunicator || buffer == MPI_IN_PLACE) return {};
-    std::vector<MPI_Datatype> all;
-    for (int r = 0; r < known->size(); ++r) all.push_back(datatype(f + r));
-    return all;
-}
 std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets, const MPI_Fint* comm) {
-    if (!communicators::find(communicator(comm))) return {};
-    const Places places = places_of_neighbors(communicator(comm));
     std::vector<MPI_Datatype> all;
+    if (communicator(comm) == MPI_COMM_NULL) return all;  // an error of the call itself
+    const Places places = places_of_neighbors(communicator(comm));
     for (int i = 0; i < (targets ? places.targets : places.sources); ++i) all.push_back(datatype(f + i));
     return all;
 }
@@ -64,6 +56,18 @@ MPI_Fint request(MPI_Request c) { return from_c("Request", c); }
 #endif
 
 namespace fanlight::fortran {
+
+std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, MPI_Fint handle) {
+    std::vector<MPI_Datatype> all;
+    const auto comm = to_c<MPI_Comm>("Comm", handle);
+    if (buffer == MPI_IN_PLACE || comm == MPI_COMM_NULL) return all;  // the latter is an error of the call itself
+    int inter = 0, size = 0;
+    mpi().Comm_test_inter(comm, &inter);
+    if (inter) mpi().Comm_remote_size(comm, &size);
+    else mpi().Comm_size(comm, &size);
+    for (int r = 0; r < size; ++r) all.push_back(to_c<MPI_Datatype>("Type", f[r]));
+    return all;
+}
 
 MPI_Request request(const MPI_Fint* f) { return to_c<MPI_Request>("Request", *f); }
 MPI_Win window(const MPI_Fint* f) { return to_c<MPI_Win>("Win", *f); }

@@ -16,8 +16,6 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are used as the
 void* buffer(void*);
 MPI_Comm communicator(const MPI_Fint*);
 MPI_Datatype datatype(const MPI_Fint*);
-// Of each rank of the communicator; none where MPI does not look at them, or Fanlight does not.
-std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, const MPI_Fint* comm);
 // Of each neighbor in a neighborhood: of the targets, or the sources.
 std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint*, bool targets, const MPI_Fint* comm);
 MPI_Op op(const MPI_Fint*);
@@ -29,6 +27,8 @@ MPI_Fint request(MPI_Request);
 
 namespace fanlight::fortran {
 
+// One for each rank of the communicator (of the other group's, where there are two); none where MPI does not look at them.
+std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, MPI_Fint comm);
 MPI_Request request(const MPI_Fint*);
 MPI_Win window(const MPI_Fint*);
 // As requests::finish_in_library and hand_over.

@@ -38,7 +38,7 @@ def fortran_wrapper(f, names_of):
             conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
         elif p.type == "const MPI_Datatype":
             buffer = p.name.replace("types", "buf")
-            of = f"datatypes(f_{p.name}, {buffer}, f_comm)"
+            of = f"datatypes(f_{p.name}, {buffer}, *f_comm)"
             if f.neighbors:
                 of = f"datatypes_of_neighbors(f_{p.name}, {str(p.name == 'sendtypes').lower()}, f_comm)"
             conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::{of};")

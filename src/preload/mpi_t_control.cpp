@@ -27,6 +27,9 @@ MPI_Datatype datatype_of(const Setting& s) {
     return MPI_CHAR;
 }
 
+// Read as the program is started, by the shared heap or the fanlight command: a tool comes too late.
+bool is_constant(const Setting& s) { return s.field == "heap" || s.field == "heap_from" || s.field == "lib_dir"; }
+
 template <class Value>
 void put(void* buffer, Value value) {
     std::memcpy(buffer, &value, sizeof value);
@@ -106,7 +109,7 @@ int MPI_T_cvar_get_info(int index, char* name, int* name_length, int* verbosity,
     give(datatype_of(s), datatype);
     give(MPI_T_ENUM_NULL, enumtype);
     give<int>(MPI_T_BIND_NO_OBJECT, bind);
-    give<int>(s.same ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL, scope);
+    give<int>(is_constant(s) ? MPI_T_SCOPE_CONSTANT : s.same ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL, scope);
     return MPI_SUCCESS;
 }
 
@@ -164,6 +167,7 @@ int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buffer) try {
     FANLIGHT_NEXT(MPI_T_cvar_write);
     const ControlHandle* const own = control_handles().find(handle);
     if (!own) return next.get()(handle, buffer);
+    if (is_constant(own->setting)) return MPI_T_ERR_CVAR_SET_NEVER;
     return fanlight::set(own->setting, own->text_in(buffer)) ? MPI_SUCCESS : MPI_T_ERR_CVAR_SET_NEVER;
 } catch (const std::exception& e) {
     fanlight::say(std::string("MPI_T_cvar_write: ") + e.what());

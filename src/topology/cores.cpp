@@ -82,6 +82,15 @@ int affinity_cores(std::span<const pid_t> pids) {
                        reinterpret_cast<cpu_set_t*>(together.data()));
 }
 
+int cores_of_cpuset(const CgroupPaths& paths, const fs::path& system) {
+    std::string cpus;
+    visit_cgroups(paths, "cpuset", [&](const fs::path& folder, bool unified) {
+        if (cpus.empty()) cpus = first_line(folder / (unified ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
+    });
+    if (cpus.empty()) cpus = first_line(system / "cpu/online");
+    return static_cast<int>(parse_cpu_list(cpus).size());
+}
+
 std::vector<int> own_cpus() {
     Mask mask(mask_words);
     auto* set = reinterpret_cast<cpu_set_t*>(mask.data());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "topology/cgroups.h"
+#include "topology/machine.h"
 
 namespace fanlight {
 
@@ -27,6 +28,9 @@ struct CoresReport {
 // ranks may use together is the union, where a rank's own mask would look as if all of them
 // shared one core.
 int affinity_cores(std::span<const pid_t> pids = {});
+
+// The CPUs of this process's cpuset (version 2 or 1), else those that are online: what a launcher has to bind ranks to.
+int cores_of_cpuset(const CgroupPaths& = {}, const std::filesystem::path& system = system_files);
 
 // The CPUs of this process's own mask; empty: it cannot be read.
 std::vector<int> own_cpus();

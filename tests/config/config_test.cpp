@@ -99,6 +99,14 @@ TEST_F(ConfigTest, ReadsEveryType) {
     EXPECT_TRUE(unknown_variables().empty());
 }
 
+TEST_F(ConfigTest, TheHeapIsOffByAnyBoolean) {
+    EXPECT_EQ(read_config().heap, "auto");
+    for (const char* off : {"off", "no", "0"}) {
+        setenv("FANLIGHT_HEAP", off, 1);
+        EXPECT_EQ(read_config().heap, "off") << off;
+    }
+}
+
 TEST_F(ConfigTest, NothingIsTheSameAsNotSet) {
     setenv("FANLIGHT_START_AFTER", "", 1);
     EXPECT_EQ(read_config().start_after, Config{}.start_after);
@@ -113,6 +121,13 @@ TEST_F(ConfigTest, AWrongValueNamesVariableValueAndWhatIsAllowed) {
               "FANLIGHT_SINGLE_COPY=always: expected one of auto on off");
     EXPECT_EQ(error_with("FANLIGHT_CORES", "-1"),
               "FANLIGHT_CORES=-1: expected a number that is not negative");
+    EXPECT_EQ(error_with("FANLIGHT_NODE_UNITS", "-3"), "FANLIGHT_NODE_UNITS=-3: expected a number that is not negative");
+    EXPECT_EQ(error_with("FANLIGHT_TRACE_EVENTS", "-1"), "FANLIGHT_TRACE_EVENTS=-1: expected a number that is not negative");
+    setenv("FANLIGHT_GPU", "stage", 1);
+    EXPECT_EQ(error_with("FANLIGHT_START_AFTER", "-5"), "FANLIGHT_START_AFTER=-5: expected a number that is not negative");
+    EXPECT_EQ(read_config().start_after, 0);
+    unsetenv("FANLIGHT_GPU");
+    EXPECT_EQ(error_with("FANLIGHT_HEAP", "none"), "FANLIGHT_HEAP=none: expected one of auto shared off");
     for (const char* bad : {"maybe", "2", " 1"}) EXPECT_NE(error_with("FANLIGHT", bad), "") << bad;
     for (const char* bad : {"64Q", "K", "-4K", "1.5M", "64 K", "99999999999G", "0x10"})
         EXPECT_NE(error_with("FANLIGHT_PIECE", bad), "") << bad;

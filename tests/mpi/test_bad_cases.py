@@ -273,6 +273,18 @@ def test_pid_namespaces(mpi, plain):
         assert "single copy no" in result.err and result.report.calls("allreduce") and "waits for" in result.err, str(result)
 
 
+@parametrize("mpi", [OPENMPI], ids=str)
+def test_containers_that_share_no_memory(mpi, plain):
+    """They are served as nodes of their own."""
+    if not running.can_unshare("--pid", "--fork", "--mount"):
+        pytest.skip("namespaces of its own need root")
+    alone = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$@"', "sh"]
+    result = run(mpi, 2, "plain_calls", {"VERBOSE": 1}, preload=not plain, wrapper=[*alone, *CONTAINER], timeout=40,
+                 settings={"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_pml": "ob1"}).must_be_ok()
+    if not plain:
+        assert "serves a communicator of 2 ranks on 2 nodes" in result.err and result.report.calls("allreduce") > 50, str(result)
+
+
 @libraries
 @parametrize("ranks", [3, repeated(2)])
 def test_small_shared_memory(mpi, ranks, plain):
@@ -424,6 +436,27 @@ def test_intercommunicator(mpi, ranks, plain):
         assert "an intercommunicator" in result.report.reasons() and result.report.calls("allreduce"), str(result)
 
 
+# Intel MPI has no MPI_Comm_spawn over shared memory alone.
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_processes_of_another_job(mpi, plain):
+    result = run(mpi, 2, "spawned", preload=not plain, timeout=30).must_be_ok()
+    if not plain:
+        assert result.report.reasons() == {"first calls on a communicator", "processes outside this rank's MPI_COMM_WORLD"}, str(result)
+        assert result.report.calls("allreduce") == 2 * 29, f"on MPI_COMM_WORLD\n{result}"
+
+
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_processes_of_another_job_that_are_prepared(mpi, fanlight_only):
+    result = run(mpi, 2, "spawned prepared", timeout=30).must_be_ok()
+    assert result.report.calls("allreduce") == 2 * (30 + 29), str(result)
+
+
+@parametrize("mpi", [MPICH, OPENMPI, repeated(MPICH_ABI)], ids=str)
+def test_sessions_alone(mpi, tmp_path, plain):
+    """With a report and a trace, which look at each call's datatype."""
+    run(mpi, 2, "sessions", {"TRACE": tmp_path / "trace.json"}, preload=not plain, timeout=30).must_be_ok()
+
+
 @parametrize("ranks", [1, 2, 3])
 def test_fortran(mpi, ranks, plain):
     if not mpi.program("fortran").exists():
@@ -458,6 +491,17 @@ def test_calls_that_differ_in_one_thing_from_the_last_one(mpi, ranks, plain):
     result = run(mpi, ranks, "same_calls", preload=not plain).must_be_ok()
     if not plain:
         assert all(result.report.calls(o) > 100 * ranks for o in ("gatherv", "scatterv", "allgatherv", "alltoallv")), str(result)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="binds ranks to two cores")
+def test_ranks_that_are_bound_to_cores(tmp_path, fanlight_only):
+    """They share their own cores: as one rank of each node, and several on one core."""
+    rules = tmp_path / "rules"
+    rules.write_text("allreduce oversubscribed=yes -> ring\nallreduce oversubscribed=no -> recursive-doubling\n")
+    result = run(MPICH, 2, "plain_calls", {"TOPOLOGY": "2x1", "RULES": rules}, options=["-bind-to", "core"]).must_be_ok()
+    assert result.report.algorithms("allreduce") == {"by-levels(recursive-doubling)"}, str(result)
+    result = run(MPICH, 3, "different_first_ranks", {"VERBOSE": 1}, options=["-bind-to", "user:0,1,1"]).must_be_ok()
+    assert re.findall(r"(\d) ranks on (\d) cores", result.err) == [("2", "1"), ("3", "2"), ("3", "2")], str(result)
 
 
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -85,6 +86,18 @@ def test_collectives(debian, tmp_path, fanlight_only):
 def test_requests(debian, tmp_path, fanlight_only):
     result = run(debian, 3, [*compiled(debian, tmp_path, "requests", "bad_cases/requests.c"), "plain"]).must_be_ok()
     assert result.report.calls("iallreduce") > 0, str(result)
+
+
+def test_fortran(debian, tmp_path, fanlight_only):
+    """Also the first calls on a communicator, which FANLIGHT_GPU=stage has served."""
+    library = debian.libraries / ("libmpichfort.so" if debian.abi == "mpich" else "libmpi_mpifh.so")
+    if not library.exists() or not shutil.which("gfortran"):
+        pytest.skip("no Fortran library, or no gfortran")
+    program = tmp_path / "fortran"
+    subprocess.run(["gfortran", "-fallow-argument-mismatch", ROOT / "tests/mpi/bad_cases/fortran.f90", "-o", program, f"-I{debian.include}",
+                    library, debian.libraries / debian.library, "-Wl,--allow-shlib-undefined"], check=True)
+    result = run(debian, 2, [program], running.ALL_SERVED | {"GPU": "stage"}).must_be_ok()
+    assert result.report.calls("alltoallw") == result.report.calls("neighbor_alltoallw") == 20, str(result)
 
 
 def test_global_memory(debian, tmp_path, fanlight_only):

@@ -24,6 +24,11 @@ def test_one_rank_without_it(mpi, fanlight_only):
     assert lent[0] > 50 < lent[2] and lent[1] == 0, f"{lent} messages were lent\n{result}"
 
 
+@parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_memory_of_the_mpi_librarys_that_lies_in_it(mpi, fanlight_only):
+    run(mpi, 2, "peers_memory", {"HEAP": "shared"}, preloads=(HEAP, None)).must_be_ok()
+
+
 @parametrize("program", ["forked", "children"])
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)
 def test_programs_that_fork(mpi, program, fanlight_only):
@@ -33,7 +38,7 @@ def test_programs_that_fork(mpi, program, fanlight_only):
 @parametrize("preloads,settings,says", [
     ((None,), {"HEAP": "shared"}, "libfanlight-heap.so must be preloaded before libfanlight-mpich.so"),
     ((HEAP, None, OTHER), {}, "another library's malloc serves this process"),
-    ((HEAP, None), {"HEAP": "off"}, ""),
+    ((HEAP, None), {"HEAP": "no"}, ""),
     ((HEAP, None), {}, ""),
 ])
 def test_what_is_said(preloads, settings, says, fanlight_only):

@@ -94,6 +94,20 @@ TEST_F(Tree, WhatCannotBeReadIsNoLimit) {
     }
 }
 
+TEST_F(Tree, Cpuset) {
+    const auto cores = [&] { return cores_of_cpuset({root_ / "own", root_ / "fs"}, root_ / "system"); };
+    write("system/cpu/online", "0-15\n");
+    EXPECT_EQ(cores(), 16) << "no cgroup";
+    write("own", "0::/job/step\n");
+    write("fs/cpuset.cpus.effective", "0-11\n");
+    EXPECT_EQ(cores(), 12);
+    write("fs/job/cpuset.cpus.effective", "0-2,8\n");
+    EXPECT_EQ(cores(), 4) << "of the nearest one";
+    write("own", "7:cpuset:/docker/7\n");
+    write("fs/cpuset/docker/7/cpuset.effective_cpus", "3,5\n");
+    EXPECT_EQ(cores(), 2) << "version 1";
+}
+
 TEST(Cores, TheSmallerOfBoth) {
     CoresReport r;
     r.affinity = 2;

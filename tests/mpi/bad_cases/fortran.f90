@@ -47,8 +47,8 @@ contains
     ! Rank r has r + 1 numbers for each other one, r of which is from whom; and its neighbours on a ring.
     subroutine blocks_of_their_own_lengths()
         integer :: sent(100), taken(100), counts(10), places(10), their_counts(10), their_places(10)
-        integer :: request, ring, r, k, below, above
-        integer :: types(2), one(2)
+        integer :: request, ring, copy, r, k, below, above
+        integer :: types(2), one(2), types_of_all(10)
         integer(kind=MPI_ADDRESS_KIND) :: at(2)
         do r = 0, ranks - 1
             counts(r + 1) = rank + 1
@@ -74,6 +74,20 @@ contains
             call MPI_Wait(request, MPI_STATUS_IGNORE, error)
             if (rank == 0) call check(taken((ranks - 1) * ranks + ranks) == ranks - 1 + 10 * call_number, 'igatherv')
         end do
+        call MPI_Comm_dup(MPI_COMM_WORLD, copy, error)
+        types_of_all = MPI_INTEGER
+        their_counts = 1
+        their_places = [(4 * r, r = 0, 9)]
+        do call_number = 1, 10
+            sent(1:ranks) = [(100 * rank + r, r = 0, ranks - 1)]
+            taken = -1
+            call MPI_Alltoallw(sent, their_counts, their_places, types_of_all, taken, their_counts, their_places, &
+                               types_of_all, copy, error)
+            do r = 0, ranks - 1
+                call check(taken(r + 1) == 100 * r + rank, 'alltoallw')
+            end do
+        end do
+        call MPI_Comm_free(copy, error)
         call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.false.], .false., ring, error)
         call MPI_Cart_shift(ring, 0, 1, below, above, error)
         types = MPI_INTEGER

@@ -186,6 +186,13 @@ int main(int argc, char **argv) {
     read_control("FANLIGHT_WAIT", text, sizeof text);
     REQUIRE(strcmp(text, "auto") == 0);
     OK(write_control("FANLIGHT_WAIT", "yield"));
+    // But for those that were read as the program was started.
+    MPI_Datatype type;
+    int scope = -1;
+    OK(control_name(control("FANLIGHT_HEAP"), text, &type, &scope));
+    REQUIRE(scope == MPI_T_SCOPE_CONSTANT && write_control("FANLIGHT_HEAP", "off") == MPI_T_ERR_CVAR_SET_NEVER);
+    REQUIRE(write_control("FANLIGHT_HEAP_FROM", &bytes) == MPI_T_ERR_CVAR_SET_NEVER);
+    REQUIRE(write_control("FANLIGHT_LIB_DIR", "/") == MPI_T_ERR_CVAR_SET_NEVER);
 
     begin(&argc, &argv);
     REQUIRE(controls() >= before && control("FANLIGHT_START_AFTER") == start_after);

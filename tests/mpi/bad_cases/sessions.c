@@ -1,0 +1,35 @@
+// MPI's sessions without MPI_Init: there is no MPI_COMM_WORLD.
+#include "case.h"
+
+int main(void) {
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+    MPI_Session session;
+    MPI_Group all;
+    MPI_Comm comm;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+    MPI_Comm_create_from_group(all, "fanlight", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < 30; ++i) {
+        checked_allreduce(comm, i, 3);
+        MPI_Request request;
+        int told = rank == 0 ? i : -1;
+        MPI_Ibcast(&told, 1, MPI_INT, 0, comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        REQUIRE(told == i);
+    }
+    MPI_Win win;
+    void *memory;
+    MPI_Win_allocate(100000, 1, MPI_INFO_NULL, comm, &memory, &win);
+    MPI_Win_free(&win);
+    MPI_Barrier(comm);
+    if (rank == 0) printf("ok\n"), fflush(stdout);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&all);
+    MPI_Session_finalize(&session);
+#else
+    printf("ok\n");
+#endif
+    return 0;
+}
