@@ -137,8 +137,11 @@ class Case:
 
     def reads_elsewhere(self, lines, line):
         """Open MPI 5.0.11's alltoallw on a communicator of one rank, which it serves itself, gives what lies in memory:
-        another result with another MALLOC_PERTURB_."""
-        return self.mpi is running.OPENMPI and line.startswith("  alltoallw") and any("alltoallw ranks=1 " in said for said in lines)
+        another result with another MALLOC_PERTURB_.  So does MPICH 5.0.2's reduce_scatter_block by an operator that does
+        not commute, of elements that do not begin at their address; Intel MPI's ends the program."""
+        if self.mpi is running.OPENMPI:
+            return line.startswith("  alltoallw") and any("alltoallw ranks=1 " in said for said in lines)
+        return line.startswith("  reduce_scatter_block") and any("reduce_scatter_block" in said and " compose subarray" in said for said in lines)
 
     def narrowed(self):
         """The shortest range of actions, found by halving, that still fails."""
