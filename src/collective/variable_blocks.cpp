@@ -187,7 +187,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const Decision& d = s->decide(p);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
-    if (!in_place && is_plain(own) && list.datatype->named() && (in_line || !d.algorithm)) {
+    if (!in_place && is_plain(own) && list.datatype->named() && (in_line || (!d.algorithm && list.datatype->contiguous))) {
         remember_own(last, d, own, send_type, -1);
         remember_all(last, receive_counts, displacements, s->size, list, receive_type);
         last.output = start;

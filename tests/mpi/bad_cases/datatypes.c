@@ -1,5 +1,5 @@
-// Datatypes whose bytes lie in disorder without a gap, or far apart, and elements that are longer
-// than what is passed between nodes at once.
+// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps;
+// and elements that are longer than what is passed between nodes at once.
 #include "case.h"
 
 enum { N = 3 };
@@ -49,6 +49,23 @@ static void reduced(int length) {
     MPI_Type_free(&type);
 }
 
+// The last rank gives pairs, the others ints, of which they have none; and nobody has any in every other call.
+static void pairs(void) {
+    struct pair {
+        double value;
+        int index;
+    } mine[3] = {{0, 0}}, all[3];
+    int counts[64] = {0};
+    const int places[64] = {0}, last = size - 1;
+    for (int i = 0; i < 3; ++i) mine[i].value = 0.5 * i, mine[i].index = i;
+    for (int call = 0; call < 4; ++call) {
+        const int n = counts[last] = call % 2 ? 3 : 0;
+        memset(all, 0, sizeof all);
+        MPI_Allgatherv(mine, rank == last ? n : 0, rank == last ? MPI_DOUBLE_INT : MPI_INT, all, counts, places, MPI_DOUBLE_INT, MPI_COMM_WORLD);
+        for (int i = 0; i < n; ++i) REQUIRE(all[i].value == mine[i].value && all[i].index == i);
+    }
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int call = 0; call < 4; ++call) {
@@ -58,6 +75,7 @@ int main(int argc, char **argv) {
         gathered(70000, 3);
         reduced(513);
         reduced(100000);
+        pairs();
     }
     return done();
 }
