@@ -44,7 +44,7 @@ const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Opera
     bool differs = false;
     if (is_root) {
         if (!acceptable(each.memory, each.count, each.type, all)) return call.pass(Reason::arguments);
-        if (own_bytes && wrongly_in_place(one.memory, all.at(root * each.count))) return call.pass(Reason::arguments);
+        if (!in_place && wrongly_in_place(own, all.part(root * each.count, each.count))) return call.pass(Reason::arguments);
         bytes = all.bytes();
         differs = !in_place && own_bytes != bytes;
         if (differs && !s.on_one_node()) return call.pass(Reason::arguments);
@@ -82,7 +82,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     const std::size_t bytes = all.bytes();
     all.count *= s->size;
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes ||
-                      (bytes && wrongly_in_place(send, all.at(s->rank * receive_count)))))
+                      wrongly_in_place(own, all.part(s->rank * receive_count, receive_count))))
         return call.pass(Reason::arguments);
     if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
@@ -186,7 +186,7 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_count, receive_type, to)) return call.pass(Reason::arguments);
     const std::size_t bytes = to.bytes();
-    if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || (send == receive && send && bytes)))
+    if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || same_memory(from, to)))
         return call.pass(Reason::arguments);
     to.count *= s->size;
     from.count *= s->size;

@@ -81,9 +81,7 @@ std::size_t offset_of(const BlockList& list, int rank) {
 }
 std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
 
-const void* own_place(const BlockList& list, int rank, const void* memory) {
-    return static_cast<const std::byte*>(memory) + list.distance[static_cast<std::size_t>(rank)];
-}
+Elements own_block_of(const BlockList& list, int rank, const void* memory) { return list.of(static_cast<std::size_t>(rank), memory); }
 
 // The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
 // operations the ranks that are not the root have nothing else.
@@ -179,7 +177,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
-                      (own.bytes() && wrongly_in_place(send, own_place(list, s->rank, receive)))))
+                      wrongly_in_place(own, own_block_of(list, s->rank, receive))))
         return call.pass(Reason::arguments);
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     Problem& p = s->problem(Operation::allgatherv);
@@ -232,7 +230,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
-        if (own.bytes() && wrongly_in_place(send, own_place(list, root, receive))) return call.pass(Reason::arguments);
+        if (wrongly_in_place(own, own_block_of(list, root, receive))) return call.pass(Reason::arguments);
         if (own.bytes() != own_bytes(list, root)) {
             if (!s->on_one_node()) return call.pass(Reason::arguments);
             s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
@@ -295,7 +293,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
     if (is_root && !in_place) {
-        if (own.bytes() && wrongly_in_place(receive, own_place(list, root, send))) return call.pass(Reason::arguments);
+        if (wrongly_in_place(own, own_block_of(list, root, send))) return call.pass(Reason::arguments);
         if (own.bytes() != own_bytes(list, root)) {
             if (!s->on_one_node()) return call.pass(Reason::arguments);
             s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());

@@ -1,4 +1,4 @@
-// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps;
+// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps, or places of their own;
 // and elements that are longer than what is passed between nodes at once.
 #include "case.h"
 
@@ -66,6 +66,46 @@ static void pairs(void) {
     }
 }
 
+// Both buffers have one address, and only the datatypes say where the elements are: one, and behind it those of all.
+static void from_one_address(void *address, MPI_Datatype type, MPI_Datatype type_of_all, int *one, int *all) {
+    int counts[64], places[64];
+    for (int r = 0; r < size; ++r) counts[r] = 1, places[r] = r;
+    for (int call = 0; call < 6; ++call) {
+        const int scatters = call >= 4;
+        *one = scatters ? 0 : 100 + rank;
+        for (int r = 0; r < size; ++r) all[r] = scatters ? 100 + r : 0;
+        if (call == 0) MPI_Gather(address, 1, type, address, 1, type_of_all, 0, MPI_COMM_WORLD);
+        if (call == 1) MPI_Gatherv(address, 1, type, address, counts, places, type_of_all, 0, MPI_COMM_WORLD);
+        if (call == 2) MPI_Allgather(address, 1, type, address, 1, type_of_all, MPI_COMM_WORLD);
+        if (call == 3) MPI_Allgatherv(address, 1, type, address, counts, places, type_of_all, MPI_COMM_WORLD);
+        if (call == 4) MPI_Scatter(address, 1, type_of_all, address, 1, type, 0, MPI_COMM_WORLD);
+        if (call == 5) MPI_Scatterv(address, counts, places, type_of_all, address, 1, type, 0, MPI_COMM_WORLD);
+        REQUIRE(*one == 100 + rank);
+        for (int r = 0; r < size; ++r) REQUIRE(all[r] == (call < 2 && rank != 0 ? 0 : 100 + r));
+    }
+}
+
+static MPI_Datatype displaced(MPI_Aint place) {
+    const int one = 1;
+    MPI_Datatype there, type;
+    MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &there);
+    MPI_Type_create_resized(there, 0, sizeof(int), &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&there);
+    return type;
+}
+
+static void one_address(void) {
+    int memory[65] = {0}, *const all = &memory[1];
+    MPI_Aint place, place_of_all;
+    MPI_Get_address(memory, &place);
+    MPI_Get_address(all, &place_of_all);
+    MPI_Datatype absolute = displaced(place), all_absolute = displaced(place_of_all), behind = displaced(sizeof(int));
+    from_one_address(MPI_BOTTOM, absolute, all_absolute, memory, all);
+    from_one_address(memory, MPI_INT, behind, memory, all);
+    MPI_Type_free(&absolute), MPI_Type_free(&all_absolute), MPI_Type_free(&behind);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int call = 0; call < 4; ++call) {
@@ -76,6 +116,7 @@ int main(int argc, char **argv) {
         reduced(513);
         reduced(100000);
         pairs();
+        one_address();
     }
     return done();
 }
