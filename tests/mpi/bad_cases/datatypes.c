@@ -1,4 +1,4 @@
-// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps, or places of their own;
+// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps or no bytes, or places of their own;
 // and elements that are longer than what is passed between nodes at once.
 #include "case.h"
 
@@ -106,8 +106,22 @@ static void one_address(void) {
     MPI_Type_free(&absolute), MPI_Type_free(&all_absolute), MPI_Type_free(&behind);
 }
 
+static void without_bytes(void) {
+    MPI_Datatype nothing;
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    int in = 1, out = 2, three[64];
+    const int places[64] = {0};
+    for (int r = 0; r < size; ++r) three[r] = 3;
+    MPI_Gatherv(&in, 3, nothing, &out, three, places, nothing, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(&in, three, places, nothing, &out, 3, nothing, 0, MPI_COMM_WORLD);
+    REQUIRE(out == 2);
+    MPI_Type_free(&nothing);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
+    without_bytes();  // first: no memory for packed bytes is there yet
     for (int call = 0; call < 4; ++call) {
         gathered(1, 0);
         gathered(0, 1);
