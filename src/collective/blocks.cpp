@@ -47,17 +47,17 @@ const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Opera
         if (!in_place && wrongly_in_place(own, all.part(root * each.count, each.count))) return call.pass(Reason::arguments);
         bytes = all.bytes();
         differs = !in_place && own_bytes != bytes;
-        if (differs && !s.on_one_node()) return call.pass(Reason::arguments);
         all.count *= s.size;
     }
     if (!can_pack(bytes * static_cast<std::size_t>(s.size))) return call.pass(Reason::too_large);
     const Decision& d = s.decide({.operation = operation, .root = root, .bytes = bytes});
-    const bool gathers = operation == Operation::gather;
-    if (differs && d.algorithm) s.own_block_differs(operation, gathers ? own_bytes : bytes, gathers ? bytes : own_bytes);
     if (!in_place && !differs) {
         if (is_root) remember(last, d, own, one.type, {each.memory, each.count, all.datatype}, each.type, root);
         else remember(last, d, own, one.type, root);
     }
+    if (!call.serves(d)) return nullptr;
+    const bool gathers = operation == Operation::gather;
+    if (differs && !call.own_block_fits(s, operation, gathers ? own_bytes : bytes, gathers ? bytes : own_bytes)) return nullptr;
     return &d;
 }
 
@@ -120,7 +120,6 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     const Decision* const decision = rooted(call, *s, last, Operation::gather, root, {send, send_count, send_type}, {receive, receive_count, receive_type}, own, all);
     if (!decision) return nullptr;
     const Decision& d = *decision;
-    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     if (!is_root) {
@@ -155,7 +154,6 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision* const decision = rooted(call, *s, last, Operation::scatter, root, {receive, receive_count, receive_type}, {send, send_count, send_type}, own, all);
     if (!decision) return nullptr;
     const Decision& d = *decision;
-    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = is_root ? packed_input(all, call.workspace(*s)) : nullptr;

@@ -84,7 +84,15 @@ public:
         if (persistent_) [[unlikely]] return communicator_->give_memory(*persistent_->context, d, reason_);
         return !d.guarded || guard_leaves_it(*d.guarded);
     }
-    // Instead of that for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
+    // After that: false, and the MPI library serves it, where the block that this rank sends to itself has two lengths and the
+    // others cannot be told.  On one node they are: then it is an error on all ranks.
+    bool own_block_fits(CommunicatorContext& s, Operation operation, std::size_t sent, std::size_t received) {
+        if (sent == received) [[likely]] return true;
+        if (s.on_one_node()) s.own_block_differs(operation, sent, received);
+        reason_ = Reason::arguments;
+        return false;
+    }
+    // Instead of `serves` for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
     // to be run once on other memory.
     guard::Calls* theirs_beside(const Decision&);
 

@@ -229,14 +229,9 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     BlockList& list = per_thread<BlockList, struct OfGatherv>();
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place) {
-        if (wrongly_in_place(own, own_block_of(list, root, receive))) return call.pass(Reason::arguments);
-        if (own.bytes() != own_bytes(list, root)) {
-            if (!s->on_one_node()) return call.pass(Reason::arguments);
-            s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
-        }
-    }
+    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, receive))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
+    if (is_root && !in_place && !call.own_block_fits(*s, Operation::gatherv, own.bytes(), own_bytes(list, root))) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::gatherv, root);
@@ -292,14 +287,9 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     BlockList& list = per_thread<BlockList, struct OfScatterv>();
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place) {
-        if (wrongly_in_place(own, own_block_of(list, root, send))) return call.pass(Reason::arguments);
-        if (own.bytes() != own_bytes(list, root)) {
-            if (!s->on_one_node()) return call.pass(Reason::arguments);
-            s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());
-        }
-    }
+    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, send))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
+    if (is_root && !in_place && !call.own_block_fits(*s, Operation::scatterv, own_bytes(list, root), own.bytes())) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::scatterv, root);

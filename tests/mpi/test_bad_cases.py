@@ -242,6 +242,13 @@ def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     assert re.search(MISMATCHED[how], result.err), str(result)
 
 
+@parametrize("mpi", [MPICH, repeated(MPICH_ABI), repeated(OPENMPI)], ids=str)
+def test_the_root_initializes_what_is_wrong(mpi, fanlight_only):
+    result = run(mpi, 3, "mismatched init", timeout=30).must_be_ok()
+    assert result.err.count("rank 0 sends 72 bytes to itself where it expects 32 in gather") == 2, str(result)
+    assert result.report.calls("allreduce_init") == 12, str(result)
+
+
 @parametrize("mpi", [MPICH], ids=str)
 def test_nothing_is_kept_of_requests_that_failed(mpi, fanlight_only):
     result = run(mpi, 2, "mismatched ilength many", timeout=60)
