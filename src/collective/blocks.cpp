@@ -81,15 +81,15 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
     const std::size_t bytes = all.bytes();
     all.count *= s->size;
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes ||
+    if (!in_place && (!acceptable(send, send_count, send_type, own) ||
                       wrongly_in_place(own, all.part(s->rank * receive_count, receive_count))))
         return call.pass(Reason::arguments);
+    const std::size_t sent = in_place ? bytes : own.bytes();
     if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
-    if (!in_place) {
+    if (!in_place && sent == bytes)
         remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, -1);
-    }
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgather, sent, bytes)) return nullptr;
 
     const Trim trim{s->workspace};
     const PackedOutput output(all, call, *s);
@@ -184,15 +184,15 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_count, receive_type, to)) return call.pass(Reason::arguments);
     const std::size_t bytes = to.bytes();
-    if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || same_memory(from, to)))
-        return call.pass(Reason::arguments);
+    if (!in_place && (!acceptable(send, send_count, send_type, from) || same_memory(from, to))) return call.pass(Reason::arguments);
+    const std::size_t sent = in_place ? bytes : from.bytes();
     to.count *= s->size;
     from.count *= s->size;
     if (!can_pack(to.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::alltoall, .bytes = bytes});
-    if (!in_place)
+    if (!in_place && sent == bytes)
         remember(last, d, {send, send_count, from.datatype}, send_type, {receive, receive_count, to.datatype}, receive_type, -1);
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::alltoall, sent, bytes)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = in_place ? packed_copy(to, call.workspace(*s)) : packed_input(from, call.workspace(*s));

@@ -176,21 +176,21 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
-                      wrongly_in_place(own, own_block_of(list, s->rank, receive))))
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, own_block_of(list, s->rank, receive))))
         return call.pass(Reason::arguments);
+    const std::size_t received = own_bytes(list, s->rank), sent = in_place ? received : own.bytes();
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     Problem& p = s->problem(Operation::allgatherv);
     set_blocks(p, list);
     const Decision& d = s->decide(p);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
-    if (!in_place && is_plain(own) && list.datatype->named() && (in_line || (!d.algorithm && list.datatype->contiguous))) {
+    if (!in_place && sent == received && is_plain(own) && list.datatype->named() && (in_line || (!d.algorithm && list.datatype->contiguous))) {
         remember_own(last, d, own, send_type, -1);
         remember_all(last, receive_counts, displacements, s->size, list, receive_type);
         last.output = start;
     }
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgatherv, sent, received)) return nullptr;
 
     const Trim trim{s->workspace};
     std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);

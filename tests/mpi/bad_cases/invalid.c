@@ -108,17 +108,6 @@ int main(int argc, char **argv) {
     SAY(Bcast(in, 4, uncommitted, 0, world));
     SAY(Allreduce(in, out, 4, uncommitted, MPI_SUM, world));
     MPI_Type_free(&uncommitted);
-    // A rank's block for itself that is longer than it takes: what the MPI library makes of it.
-    MPI_Comm itself;
-    const int two[64] = {2};
-    MPI_Dist_graph_create_adjacent(world, 1, &rank, MPI_UNWEIGHTED, 1, &rank, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &itself);
-    MPI_Comm_set_errhandler(itself, MPI_ERRORS_RETURN);
-    for (int i = 0; i < 20; ++i) MPI_Neighbor_alltoallv(in, one, none, MPI_INT, out, one, none, MPI_INT, itself);
-    in[0] = 5, out[0] = 6, out[1] = 7;
-    SAY(Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself));
-    if (rank == 0) printf("taken: %d, behind it: %d\n", out[0], out[1]);
-    in[0] = 0;
-    MPI_Comm_free(&itself);
 
     // The communicator is as good as before.
     for (int i = 0; i < 20; ++i) checked_allreduce(world, i, 30);

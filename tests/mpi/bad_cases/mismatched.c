@@ -34,7 +34,7 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     counts[1] = 3;
     if (!strcmp(how, "neighbor")) return MPI_Neighbor_allgatherv(in, 4, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
     counts[1] = 4;
-    // The root's own block alone, which it has twice.
+    // A rank's own block alone, which it has twice.
     const int own = odd ? 9 : 4;
     if (!strcmp(how, "gather-own")) return MPI_Gather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "igather-own"))
@@ -42,6 +42,17 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "gather-less")) return MPI_Gather(in, odd ? 3 : 4, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "scatter-own")) return MPI_Scatter(in, 4, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "scatterv-own")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "allgather-own")) return MPI_Allgather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, comm);
+    if (!strcmp(how, "allgatherv-own")) return MPI_Allgatherv(in, own, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
+    if (!strcmp(how, "iallgatherv-own"))
+        return started(MPI_Iallgatherv(in, own, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm, &request), &request);
+    if (!strcmp(how, "alltoall-own")) return MPI_Alltoall(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, comm);
+    int sent[64];
+    for (int i = 0; i < size; ++i) sent[i] = i == rank ? own : 4;
+    if (!strcmp(how, "alltoallv-own"))
+        return MPI_Alltoallv(in, sent, displacements, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
+    if (!strcmp(how, "neighbor-own"))
+        return MPI_Neighbor_alltoallv(in, sent, displacements, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
     return MPI_ERR_ARG;
 }
 
@@ -85,6 +96,10 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "neighbor")) {
         const int next = (rank + 1) % size, last = (rank + size - 1) % size, from[2] = {next, next}, to[2] = {last, last};
         MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    } else if (!strcmp(argv[1], "neighbor-own")) {
+        int all[64];
+        for (int i = 0; i < size; ++i) all[i] = i;
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, all, MPI_UNWEIGHTED, size, all, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
     } else {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     }
