@@ -149,6 +149,23 @@ void set_own_block(Problem& p, std::size_t bytes) {
     p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
 }
 
+// Of a rank that receives all ranks' blocks.  `own`: its own, null where that is at its place; `start`: of those in line.
+const Decision* run_from_all(Call& call, CommunicatorContext& s, const Decision& d, const Elements* own, BlockList& list, void* receive,
+                             bool in_line, std::ptrdiff_t start) {
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(s).get(Workspace::output, list.total);
+    std::byte* const own_block = output + offset_of(list, s.rank);
+    const std::byte* input = own_block;
+    if (own) input = packed_input(*own, call.workspace(s));
+    else if (!in_line) copy_block(list, static_cast<std::size_t>(s.rank), receive, own_block);
+    if (in_line) {
+        call.run(s, d, input, output, nullptr);
+        return &d;
+    }
+    list.datatype = call.kept(list.datatype);
+    call.run(s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
+    return &d;
+}
+
 }  // namespace
 
 template <class C, class D>
@@ -193,18 +210,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgatherv, sent, received)) return nullptr;
 
     const Trim trim{s->workspace};
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
-    std::byte* const own_block = output + offset_of(list, s->rank);
-    const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (!in_line) copy_block(list, static_cast<std::size_t>(s->rank), receive, own_block);
-    if (in_line) {
-        call.run(*s, d, input, output, nullptr);
-        return &d;
-    }
-    list.datatype = call.kept(list.datatype);
-    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
-    return &d;
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
 }
 
 template <class C, class D>
@@ -251,18 +257,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
         remember_all(last, receive_counts, displacements, s->size, list, receive_type);
         last.output = start;
     }
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
-    std::byte* const own_block = output + offset_of(list, root);
-    const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
-    if (in_line) {
-        call.run(*s, d, input, output, nullptr);
-        return &d;
-    }
-    list.datatype = call.kept(list.datatype);
-    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
-    return &d;
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
 }
 
 template <class C, class D>
