@@ -87,11 +87,11 @@ def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links
 
 def copied_once(said: str, asked: int) -> int:
     """From how many bytes on a run that said this copied messages once; `asked`: what FANLIGHT_SINGLE_COPY_FROM says, or 0."""
-    found = re.search(r"single copy yes(?: from (\d+) bytes on)?, (\d+) ranks on (\d+) cores", said)
+    found = re.search(r"single copy yes(?: from (\d+) bytes on|(, only where a rule says so))?, (\d+) ranks on (\d+) cores", said)
     if not found:
         return NEVER
-    measured, ranks, cores = found.groups()
-    return asked or (NEVER if int(ranks) > int(cores) else int(measured or UNMEASURED))
+    measured, never, ranks, cores = found.groups()
+    return asked or (NEVER if never or int(ranks) > int(cores) else int(measured or UNMEASURED))
 
 
 def cells_of(operation: str, names: list[str], sizes: list[int]) -> list[tune_plan.Cell]:

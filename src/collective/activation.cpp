@@ -86,8 +86,8 @@ Sharing sharing(const std::vector<Presence>& all, const Presence& own) {
 // What all ranks of a communicator share a node for; null, and why, where they do not.  `mine`: why this
 // rank cannot take part.
 std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& agreed, Reason& reason, Reason mine = Reason::none) {
-    const std::size_t bytes = Group::segment_bytes(size);
-    Meeting meeting = meet(comm, rank, size, SharedSlots(nullptr, size), config().single_copy == "auto" && single_copy_pays_from < 0, mine);
+    const SharedSlots layout(nullptr, size);
+    Meeting meeting = meet(comm, rank, size, layout, config().single_copy == "auto" && single_copy_pays_from < 0, mine);
     reason = meeting.reason;
     if (reason != Reason::none) {
         if (reason != Reason::several_nodes)
@@ -125,7 +125,7 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed);
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
-        budget::give_back(bytes);
+        budget::give_back(layout.bytes());
     }
 
     // 4. Also the barrier between making the group and its first operation.
@@ -135,9 +135,11 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
         reason = Reason::setup_failed;
         return nullptr;
     }
-    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " + megabytes(bytes) +
-                         " of shared memory, single copy " + (agreed.single_copy ? "yes" : "no") +
-                         (agreed.single_copy && agreed.single_copy_from ? " from " + std::to_string(agreed.single_copy_from) + " bytes on" : "") + ", " +
+    const std::size_t from = agreed.single_copy ? agreed.single_copy_from : 0;
+    verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " +
+                         megabytes(static_cast<std::size_t>(size) * layout.reserved_bytes()) + " of shared memory (up to " + megabytes(layout.bytes()) +
+                         "), single copy " + (agreed.single_copy ? "yes" : "no") +
+                         (from >= CopySpeed::never ? ", only where a rule says so" : from ? " from " + std::to_string(from) + " bytes on" : "") + ", " +
                          std::to_string(agreed.ranks) + " ranks on " + std::to_string(agreed.cores) + " cores"; }, rank);
     return group;
 }

@@ -57,9 +57,10 @@ const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, c
     const auto own = static_cast<std::size_t>(s.rank);
     if (!acceptable(receive, receive_counts, receive_displacements, receive_types, s.size, to, is_nobody)) return call.pass(Reason::arguments);
     if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s.size, from, is_nobody) ||
-                      bytes_of(from[own]) != bytes_of(to[own]) || same_memory(from[own], to[own])))
+                      same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
+    if (!in_place && !call.own_block_fits(s, Operation::alltoallv, bytes_of(from[own]), bytes_of(to[own]))) return nullptr;
 
     const Trim trim{s.workspace};
     Problem& problem = s.problem(Operation::alltoallv);

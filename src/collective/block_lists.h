@@ -54,13 +54,6 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
     return true;
 }
 
-inline std::size_t bytes_of(const Elements& e) { return e.count ? e.bytes() : 0; }
-
-// Given without MPI_IN_PLACE.  Of other datatypes the elements may lie between each other.
-inline bool same_memory(const Elements& a, const Elements& b) {
-    return bytes_of(a) && bytes_of(b) && a.memory == b.memory && a.datatype->contiguous && b.datatype->contiguous;
-}
-
 inline bool all_packed(const Blocks& blocks) {
     return std::all_of(blocks.begin(), blocks.end(), [](const Elements& e) { return !bytes_of(e) || e.direct(); });
 }

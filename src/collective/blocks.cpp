@@ -44,20 +44,20 @@ const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Opera
     bool differs = false;
     if (is_root) {
         if (!acceptable(each.memory, each.count, each.type, all)) return call.pass(Reason::arguments);
-        if (own_bytes && wrongly_in_place(one.memory, all.at(root * each.count))) return call.pass(Reason::arguments);
+        if (!in_place && wrongly_in_place(own, all.part(root * each.count, each.count))) return call.pass(Reason::arguments);
         bytes = all.bytes();
         differs = !in_place && own_bytes != bytes;
-        if (differs && !s.on_one_node()) return call.pass(Reason::arguments);
         all.count *= s.size;
     }
     if (!can_pack(bytes * static_cast<std::size_t>(s.size))) return call.pass(Reason::too_large);
     const Decision& d = s.decide({.operation = operation, .root = root, .bytes = bytes});
-    const bool gathers = operation == Operation::gather;
-    if (differs && d.algorithm) s.own_block_differs(operation, gathers ? own_bytes : bytes, gathers ? bytes : own_bytes);
     if (!in_place && !differs) {
         if (is_root) remember(last, d, own, one.type, {each.memory, each.count, all.datatype}, each.type, root);
         else remember(last, d, own, one.type, root);
     }
+    if (!call.serves(d)) return nullptr;
+    const bool gathers = operation == Operation::gather;
+    if (differs && !call.own_block_fits(s, operation, gathers ? own_bytes : bytes, gathers ? bytes : own_bytes)) return nullptr;
     return &d;
 }
 
@@ -81,15 +81,15 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!acceptable(receive, receive_count, receive_type, all)) return call.pass(Reason::arguments);
     const std::size_t bytes = all.bytes();
     all.count *= s->size;
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != bytes ||
-                      (bytes && wrongly_in_place(send, all.at(s->rank * receive_count)))))
+    if (!in_place && (!acceptable(send, send_count, send_type, own) ||
+                      wrongly_in_place(own, all.part(s->rank * receive_count, receive_count))))
         return call.pass(Reason::arguments);
+    const std::size_t sent = in_place ? bytes : own.bytes();
     if (!can_pack(all.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::allgather, .bytes = bytes});
-    if (!in_place) {
+    if (!in_place && sent == bytes)
         remember(last, d, own, send_type, {receive, receive_count, all.datatype}, receive_type, -1);
-    }
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgather, sent, bytes)) return nullptr;
 
     const Trim trim{s->workspace};
     const PackedOutput output(all, call, *s);
@@ -120,7 +120,6 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     const Decision* const decision = rooted(call, *s, last, Operation::gather, root, {send, send_count, send_type}, {receive, receive_count, receive_type}, own, all);
     if (!decision) return nullptr;
     const Decision& d = *decision;
-    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     if (!is_root) {
@@ -155,7 +154,6 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     const Decision* const decision = rooted(call, *s, last, Operation::scatter, root, {receive, receive_count, receive_type}, {send, send_count, send_type}, own, all);
     if (!decision) return nullptr;
     const Decision& d = *decision;
-    if (!call.serves(d)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = is_root ? packed_input(all, call.workspace(*s)) : nullptr;
@@ -186,15 +184,15 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_count, receive_type, to)) return call.pass(Reason::arguments);
     const std::size_t bytes = to.bytes();
-    if (!in_place && (!acceptable(send, send_count, send_type, from) || from.bytes() != bytes || (send == receive && send && bytes)))
-        return call.pass(Reason::arguments);
+    if (!in_place && (!acceptable(send, send_count, send_type, from) || same_memory(from, to))) return call.pass(Reason::arguments);
+    const std::size_t sent = in_place ? bytes : from.bytes();
     to.count *= s->size;
     from.count *= s->size;
     if (!can_pack(to.bytes())) return call.pass(Reason::too_large);
     const Decision& d = s->decide({.operation = Operation::alltoall, .bytes = bytes});
-    if (!in_place)
+    if (!in_place && sent == bytes)
         remember(last, d, {send, send_count, from.datatype}, send_type, {receive, receive_count, to.datatype}, receive_type, -1);
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::alltoall, sent, bytes)) return nullptr;
 
     const Trim trim{s->workspace};
     const std::byte* input = in_place ? packed_copy(to, call.workspace(*s)) : packed_input(from, call.workspace(*s));

@@ -33,7 +33,7 @@ private:
 
 void Elements::pack(std::byte* packed) const {
     const auto n = static_cast<std::size_t>(count);
-    if (count == 0) return;
+    if (bytes() == 0) return;
     if (datatype->contiguous) device_memory::copy(packed, memory, bytes());
     else if (on_device) fanlight::pack(*datatype, HostCopy(*this).place(memory), n, packed);
     else fanlight::pack(*datatype, memory, n, packed);
@@ -42,7 +42,7 @@ void Elements::pack(std::byte* packed) const {
 void Elements::unpack(const std::byte* packed) const {
     const auto n = static_cast<std::size_t>(count);
     void* const to = const_cast<void*>(memory);
-    if (count == 0) return;
+    if (bytes() == 0) return;
     if (datatype->contiguous) return device_memory::copy(to, packed, bytes());
     if (!on_device) return fanlight::unpack(*datatype, packed, to, n);
     HostCopy copy(*this);  // with what lies between the elements

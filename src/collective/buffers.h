@@ -15,7 +15,8 @@ namespace fanlight {
 inline bool ordinary(const void* buffer) { return buffer != nullptr && buffer != MPI_IN_PLACE; }
 
 // A rank's own block given as input and, at its place, as output, without MPI_IN_PLACE.  MPI
-// forbids it, and MPICH's family says so; Open MPI takes it as MPI_IN_PLACE, and so do we.
+// forbids it, and MPICH's family says so where both are of one datatype.  Open MPI takes it as
+// MPI_IN_PLACE, and so do we, also of two datatypes.  The fast path looks at the addresses alone.
 inline bool wrongly_in_place(const void* own, const void* place) {
 #if defined(OPEN_MPI)
     return static_cast<void>(own), static_cast<void>(place), false;
@@ -46,6 +47,16 @@ struct Elements {
     void pack(std::byte* packed) const;
     void unpack(const std::byte* packed) const;
 };
+
+inline std::size_t bytes_of(const Elements& e) { return e.count ? e.bytes() : 0; }
+
+// Given without MPI_IN_PLACE.  Of other datatypes the elements may lie between each other, or far apart.
+inline bool same_memory(const Elements& a, const Elements& b) {
+    return bytes_of(a) && bytes_of(b) && a.memory == b.memory && a.datatype->contiguous && b.datatype->contiguous;
+}
+inline bool wrongly_in_place(const Elements& own, const Elements& place) {
+    return same_memory(own, place) && own.datatype->handle == place.datatype->handle && wrongly_in_place(own.memory, place.memory);
+}
 
 // Whether a call with it can be known again by count and datatype alone.
 inline bool is_plain(const Elements& e) { return e.datatype->named() && e.datatype->contiguous && !device_memory::is_staged(); }

@@ -84,7 +84,16 @@ public:
         if (persistent_) [[unlikely]] return communicator_->give_memory(*persistent_->context, d, reason_);
         return !d.guarded || guard_leaves_it(*d.guarded);
     }
-    // Instead of that for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
+    // After that: false, and the MPI library serves it, where the block that this rank sends to itself has two lengths.  If not
+    // all ranks' have, it is an error on all of them, as far as they can be told.
+    bool own_block_fits(CommunicatorContext& s, Operation operation, std::size_t sent, std::size_t received) {
+        if (sent == received) [[likely]] return true;
+        if (s.on_one_node() && (has_root(operation) || (!begun_ && !s.group().all_leave(to_string(operation)))))
+            s.own_block_differs(operation, sent, received);
+        reason_ = Reason::arguments;
+        return false;
+    }
+    // Instead of `serves` for a reduction that is guarded and whose bits would be others.  Not null: the MPI library's own is
     // to be run once on other memory.
     guard::Calls* theirs_beside(const Decision&);
 

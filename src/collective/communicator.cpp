@@ -136,12 +136,12 @@ bool Communicator::give_memory(CommunicatorContext& persistent, const Decision& 
     return fanlight::give_memory(persistent, d, *context_, handle_, rank_, size_, reason);
 }
 
-// As bits: which of `initialised_` no rank has an operation for.
+// As bits: which of `initialised_` no rank has an operation for, nor a mismatch of its last one.
 std::uint64_t Communicator::free_on_all_ranks() const {
     std::uint64_t here = 0;
     std::int64_t everywhere = 0;
     for (std::size_t i = 0; i < initialised_.size(); ++i)
-        if (initialised_[i].use_count() == 1) here |= std::uint64_t{1} << i;
+        if (initialised_[i].use_count() == 1 && initialised_[i]->group().why_mismatched().empty()) here |= std::uint64_t{1} << i;
     const auto mine = static_cast<std::int64_t>(here);
     context_->combine(Arithmetic::bit_and, &mine, &everywhere, 1);
     return static_cast<std::uint64_t>(everywhere);

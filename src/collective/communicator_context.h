@@ -73,8 +73,8 @@ public:
     // Its first level: the nodes.
     const Topology& topology() const { return topology_; }
     bool on_one_node() const { return map_.count() == 1; }
-    // The root's own block has one length where it is sent and another where it is received.  The others, who
-    // cannot know it, are served: an error for all of them, since they would wait for the root.
+    // This rank's block for itself has one length where it is sent and another where it is received.  The others, who
+    // cannot know it, are served: an error for all of them, since they would wait for this one.
     [[noreturn]] void own_block_differs(Operation, std::size_t sent, std::size_t received);
     // ... for neighbor_allgather, where one rank's block has two lengths along two edges.
     [[noreturn]] void neighbors_block_differs(int from, std::size_t bytes, std::size_t other_bytes);

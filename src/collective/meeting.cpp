@@ -15,7 +15,10 @@
 
 namespace fanlight {
 
-std::string megabytes(std::size_t bytes) { return std::to_string((bytes + (1u << 20) - 1) >> 20) + " MiB"; }
+std::string megabytes(std::size_t bytes) {
+    const std::size_t tenths = (10 * bytes + (1u << 20) - 1) >> 20;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " MiB";
+}
 
 namespace {
 

@@ -87,13 +87,13 @@ void use_copies(Side& side, Workspace& workspace, Workspace::Use use) {
     side.bytes = workspace.get(use, end);
 }
 
-// False where a rank's block for itself has two lengths.
-bool set_edges(const Neighborhood& n, int rank, Operation operation, const Side& from, const Side& to, Problem& problem) {
-    for (const Neighborhood::Edge& e : n.edges) {
+// False where the MPI library must serve it.
+bool set_edges(Call& call, CommunicatorContext& s, Operation operation, const Side& from, const Side& to, Problem& problem) {
+    for (const Neighborhood::Edge& e : s.neighborhood->edges) {
         Edge edge{.from = e.from, .to = e.to};
-        const Block* const sent = e.from == rank ? &from.places[static_cast<std::size_t>(e.sent)] : nullptr;
-        const Block* const taken = e.to == rank ? &to.places[static_cast<std::size_t>(e.taken)] : nullptr;
-        if (sent && taken && sent->bytes != taken->bytes) return false;
+        const Block* const sent = e.from == s.rank ? &from.places[static_cast<std::size_t>(e.sent)] : nullptr;
+        const Block* const taken = e.to == s.rank ? &to.places[static_cast<std::size_t>(e.taken)] : nullptr;
+        if (sent && taken && !call.own_block_fits(s, operation, sent->bytes, taken->bytes)) return false;
         edge.bytes = sent ? sent->bytes : taken->bytes;
         if (sent) edge.sent = sent->offset;
         else if (operation == Operation::neighbor_alltoall) edge.sent = static_cast<std::size_t>(e.sent) * edge.bytes;
@@ -125,14 +125,13 @@ const Neighborhood* neighborhood(Call& call, CommunicatorContext* s, Operation o
 }
 
 const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sides& sides) {
-    const Neighborhood& n = *s.neighborhood;
     auto& [from, to] = sides;
     const Trim trim{s.workspace};
     use_copies(from, call.workspace(s), Workspace::input);
     use_copies(to, call.workspace(s), Workspace::output);
     Problem& problem = s.problem(operation);
-    if (!set_edges(n, s.rank, operation, from, to, problem)) return call.pass(Reason::arguments);
-    if (operation == Operation::neighbor_allgather && n.several_edges) check_lengths(s, problem);
+    if (!set_edges(call, s, operation, from, to, problem)) return nullptr;
+    if (operation == Operation::neighbor_allgather && s.neighborhood->several_edges) check_lengths(s, problem);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
     const Decision& d = call.planned(s, s.decide(operation, 0), problem);
     s.last(operation) = {.decision = &d, .root = 0};

@@ -1,7 +1,8 @@
 // The collective operations by MPI's arguments.  Each returns what served the call, or null if the MPI library must serve
 // it (Call has the reason).  All ranks decide alike, because the decision depends only on what MPI guarantees to be the
 // same on all of them: total bytes, operator, root, communicator.  Wrong arguments are the one exception: such a call goes
-// to the MPI library, whose error handler raises the error.
+// to the MPI library, whose error handler raises the error.  Of lengths that do not match the error is Fanlight's, on all
+// ranks.
 #pragma once
 
 #include "collective/call.h"

@@ -81,9 +81,7 @@ std::size_t offset_of(const BlockList& list, int rank) {
 }
 std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
 
-const void* own_place(const BlockList& list, int rank, const void* memory) {
-    return static_cast<const std::byte*>(memory) + list.distance[static_cast<std::size_t>(rank)];
-}
+Elements own_block_of(const BlockList& list, int rank, const void* memory) { return list.of(static_cast<std::size_t>(rank), memory); }
 
 // The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
 // operations the ranks that are not the root have nothing else.
@@ -151,6 +149,23 @@ void set_own_block(Problem& p, std::size_t bytes) {
     p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
 }
 
+// Of a rank that receives all ranks' blocks.  `own`: its own, null where that is at its place; `start`: of those in line.
+const Decision* run_from_all(Call& call, CommunicatorContext& s, const Decision& d, const Elements* own, BlockList& list, void* receive,
+                             bool in_line, std::ptrdiff_t start) {
+    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(s).get(Workspace::output, list.total);
+    std::byte* const own_block = output + offset_of(list, s.rank);
+    const std::byte* input = own_block;
+    if (own) input = packed_input(*own, call.workspace(s));
+    else if (!in_line) copy_block(list, static_cast<std::size_t>(s.rank), receive, own_block);
+    if (in_line) {
+        call.run(s, d, input, output, nullptr);
+        return &d;
+    }
+    list.datatype = call.kept(list.datatype);
+    call.run(s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
+    return &d;
+}
+
 }  // namespace
 
 template <class C, class D>
@@ -178,35 +193,24 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || own.bytes() != own_bytes(list, s->rank) ||
-                      (own.bytes() && wrongly_in_place(send, own_place(list, s->rank, receive)))))
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, own_block_of(list, s->rank, receive))))
         return call.pass(Reason::arguments);
+    const std::size_t received = own_bytes(list, s->rank), sent = in_place ? received : own.bytes();
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
     Problem& p = s->problem(Operation::allgatherv);
     set_blocks(p, list);
     const Decision& d = s->decide(p);
     std::ptrdiff_t start = 0;
     const bool in_line = list.in_line(start);
-    if (!in_place && is_plain(own) && list.datatype->named() && (in_line || !d.algorithm)) {
+    if (!in_place && sent == received && is_plain(own) && list.datatype->named() && (in_line || (!d.algorithm && list.datatype->contiguous))) {
         remember_own(last, d, own, send_type, -1);
         remember_all(last, receive_counts, displacements, s->size, list, receive_type);
         last.output = start;
     }
-    if (!call.serves(d)) return nullptr;
+    if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgatherv, sent, received)) return nullptr;
 
     const Trim trim{s->workspace};
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
-    std::byte* const own_block = output + offset_of(list, s->rank);
-    const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (!in_line) copy_block(list, static_cast<std::size_t>(s->rank), receive, own_block);
-    if (in_line) {
-        call.run(*s, d, input, output, nullptr);
-        return &d;
-    }
-    list.datatype = call.kept(list.datatype);
-    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
-    return &d;
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
 }
 
 template <class C, class D>
@@ -231,14 +235,9 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     BlockList& list = per_thread<BlockList, struct OfGatherv>();
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place) {
-        if (own.bytes() && wrongly_in_place(send, own_place(list, root, receive))) return call.pass(Reason::arguments);
-        if (own.bytes() != own_bytes(list, root)) {
-            if (!s->on_one_node()) return call.pass(Reason::arguments);
-            s->own_block_differs(Operation::gatherv, own.bytes(), own_bytes(list, root));
-        }
-    }
+    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, receive))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
+    if (is_root && !in_place && !call.own_block_fits(*s, Operation::gatherv, own.bytes(), own_bytes(list, root))) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::gatherv, root);
@@ -258,18 +257,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
         remember_all(last, receive_counts, displacements, s->size, list, receive_type);
         last.output = start;
     }
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(*s).get(Workspace::output, list.total);
-    std::byte* const own_block = output + offset_of(list, root);
-    const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (!in_line) copy_block(list, static_cast<std::size_t>(root), receive, own_block);
-    if (in_line) {
-        call.run(*s, d, input, output, nullptr);
-        return &d;
-    }
-    list.datatype = call.kept(list.datatype);
-    call.run(*s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
-    return &d;
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
 }
 
 template <class C, class D>
@@ -294,14 +282,9 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     BlockList& list = per_thread<BlockList, struct OfScatterv>();
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place) {
-        if (own.bytes() && wrongly_in_place(receive, own_place(list, root, send))) return call.pass(Reason::arguments);
-        if (own.bytes() != own_bytes(list, root)) {
-            if (!s->on_one_node()) return call.pass(Reason::arguments);
-            s->own_block_differs(Operation::scatterv, own_bytes(list, root), own.bytes());
-        }
-    }
+    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, send))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
+    if (is_root && !in_place && !call.own_block_fits(*s, Operation::scatterv, own_bytes(list, root), own.bytes())) return nullptr;
 
     const Trim trim{s->workspace};
     Problem& p = s->problem(Operation::scatterv, root);

@@ -119,6 +119,20 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     else wait_for_readers(schedule, plan, cursor.lent > 0);
 }
 
+bool Group::all_leave(std::string_view name) {
+    const std::uint64_t left = load(shared_slots_.member(rank_).left) + 1;
+    store(shared_slots_.member(rank_).left, left);
+    bool begun = false;
+    waiter()(-1, std::string(name).c_str(), [&] {
+        for (int r = 0; r < size_; ++r) {
+            begun |= load(shared_slots_.called(r, sequence_).taken) > sequence_;
+            if (!begun && load(shared_slots_.member(r).left) < left) return false;
+        }
+        return true;
+    });
+    return !begun;
+}
+
 void Group::wait_for_readers(const BoundSchedule& schedule, const Plan& plan, bool lends) {
     executor_.was_read(schedule, sequence_ - 1, lends, ToTheEnd{waiter(), plan.name.c_str()});
 }

@@ -99,6 +99,9 @@ public:
     // Messages of this member that others have read in place.
     std::uint64_t lent() const { return lent_; }
 
+    // Whether no member can begin the next operation, as this one cannot: waits until all have said so, or one has begun it.
+    bool all_leave(std::string_view name);
+
 private:
     // `read_later`: set if others may still read what this member offered, instead of waiting for them.
     void run_once(const BoundSchedule&, const std::byte* input, std::byte* output, const Combiner*, const Plan&, bool* read_later = nullptr,

@@ -197,6 +197,7 @@ public:
         std::uint64_t core;  // on which it last waited for long, and one (Waiter::share_cores)
         std::uint64_t mismatched;  // it has found that they call different things, and goes no further
         std::uint64_t pid_namespace;  // in which `pid` means it; written before `pid`
+        std::uint64_t left;  // operations that it could not begin (Group::all_leave)
         // In a cache line that nobody writes to any more: from when it first lends something, `pid` written last.
         alignas(64) ArenaName arena;
     };

@@ -224,6 +224,8 @@ MISMATCHED = {
     "gather-less": "rank 0 sends 24 bytes to itself where it expects 32 in gather",
     "scatter-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatter",
     "scatterv-own": "rank 0 sends 32 bytes to itself where it expects 72 in scatterv",
+    **{f"{name}-own": f"rank 0 sends 72 bytes to itself where it expects 32 in {name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv")},
+    "neighbor-own": "rank 0 sends 72 bytes to itself where it expects 32 in neighbor-alltoallv",
     "gatherv": "rank . (sends 72 bytes where rank 0 expects 32 from it|has 72 bytes where rank 0 expects at most 32) in gatherv",
     "gatherv-once": "rank . sends 72000 bytes where rank 0 expects 32 from it in gatherv",
     "neighbor": "rank . expects (32 and 24|24 and 32) bytes from rank ., which sends one block along all edges, in neighbor_allgather",
@@ -242,6 +244,13 @@ def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     result = run(mpi, 3, f"mismatched {how}", settings, timeout=30).must_be_ok()
     assert "3 ranks got an error" in result.out, str(result)
     assert re.search(MISMATCHED[how], result.err), str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(MPICH_ABI), repeated(OPENMPI)], ids=str)
+def test_the_root_initializes_what_is_wrong(mpi, fanlight_only):
+    result = run(mpi, 3, "mismatched init", timeout=30).must_be_ok()
+    assert result.err.count("rank 0 sends 72 bytes to itself where it expects 32 in gather") == 2, str(result)
+    assert result.report.calls("allreduce_init") == 12, str(result)
 
 
 @parametrize("mpi", [MPICH], ids=str)

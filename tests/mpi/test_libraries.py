@@ -82,6 +82,14 @@ def test_intels_fortran_library(tmp_path, fanlight_only):
     assert result.report.calls("allreduce") > 0, str(result)
 
 
+def test_a_window_is_looked_at_once(tmp_path, fanlight_only):
+    fortran = IMPI.root / "lib/libmpifort.so.12"
+    if not fortran.exists():
+        pytest.skip("no Intel MPI")
+    gcc(f"-I{IMPI.root}/include", SOURCES / "tools/win_test.c", "-o", tmp_path / "win_test", fortran, IMPI.root / "lib/libmpi.so.12")
+    assert run(IMPI, 2, [tmp_path / "win_test"], timeout=30).must_be_ok().report.calls("barrier") > 70
+
+
 @parametrize("handles", ["layer", "openmpi"])
 @parametrize("preload", ["mpich", "openmpi", "abi"])
 def test_a_layer_with_handles_of_its_own(preload, handles, tmp_path, fanlight_only):

@@ -1,5 +1,5 @@
-// Datatypes whose bytes lie in disorder without a gap, or far apart, and elements that are longer
-// than what is passed between nodes at once.
+// Datatypes whose bytes lie in disorder without a gap, or far apart, that have gaps or no bytes, or places of their own;
+// and elements that are longer than what is passed between nodes at once.
 #include "case.h"
 
 enum { N = 3 };
@@ -49,8 +49,79 @@ static void reduced(int length) {
     MPI_Type_free(&type);
 }
 
+// The last rank gives pairs, the others ints, of which they have none; and nobody has any in every other call.
+static void pairs(void) {
+    struct pair {
+        double value;
+        int index;
+    } mine[3] = {{0, 0}}, all[3];
+    int counts[64] = {0};
+    const int places[64] = {0}, last = size - 1;
+    for (int i = 0; i < 3; ++i) mine[i].value = 0.5 * i, mine[i].index = i;
+    for (int call = 0; call < 4; ++call) {
+        const int n = counts[last] = call % 2 ? 3 : 0;
+        memset(all, 0, sizeof all);
+        MPI_Allgatherv(mine, rank == last ? n : 0, rank == last ? MPI_DOUBLE_INT : MPI_INT, all, counts, places, MPI_DOUBLE_INT, MPI_COMM_WORLD);
+        for (int i = 0; i < n; ++i) REQUIRE(all[i].value == mine[i].value && all[i].index == i);
+    }
+}
+
+// Both buffers have one address, and only the datatypes say where the elements are: one, and behind it those of all.
+static void from_one_address(void *address, MPI_Datatype type, MPI_Datatype type_of_all, int *one, int *all) {
+    int counts[64], places[64];
+    for (int r = 0; r < size; ++r) counts[r] = 1, places[r] = r;
+    for (int call = 0; call < 6; ++call) {
+        const int scatters = call >= 4;
+        *one = scatters ? 0 : 100 + rank;
+        for (int r = 0; r < size; ++r) all[r] = scatters ? 100 + r : 0;
+        if (call == 0) MPI_Gather(address, 1, type, address, 1, type_of_all, 0, MPI_COMM_WORLD);
+        if (call == 1) MPI_Gatherv(address, 1, type, address, counts, places, type_of_all, 0, MPI_COMM_WORLD);
+        if (call == 2) MPI_Allgather(address, 1, type, address, 1, type_of_all, MPI_COMM_WORLD);
+        if (call == 3) MPI_Allgatherv(address, 1, type, address, counts, places, type_of_all, MPI_COMM_WORLD);
+        if (call == 4) MPI_Scatter(address, 1, type_of_all, address, 1, type, 0, MPI_COMM_WORLD);
+        if (call == 5) MPI_Scatterv(address, counts, places, type_of_all, address, 1, type, 0, MPI_COMM_WORLD);
+        REQUIRE(*one == 100 + rank);
+        for (int r = 0; r < size; ++r) REQUIRE(all[r] == (call < 2 && rank != 0 ? 0 : 100 + r));
+    }
+}
+
+static MPI_Datatype displaced(MPI_Aint place) {
+    const int one = 1;
+    MPI_Datatype there, type;
+    MPI_Type_create_hindexed(1, &one, &place, MPI_INT, &there);
+    MPI_Type_create_resized(there, 0, sizeof(int), &type);
+    MPI_Type_commit(&type);
+    MPI_Type_free(&there);
+    return type;
+}
+
+static void one_address(void) {
+    int memory[65] = {0}, *const all = &memory[1];
+    MPI_Aint place, place_of_all;
+    MPI_Get_address(memory, &place);
+    MPI_Get_address(all, &place_of_all);
+    MPI_Datatype absolute = displaced(place), all_absolute = displaced(place_of_all), behind = displaced(sizeof(int));
+    from_one_address(MPI_BOTTOM, absolute, all_absolute, memory, all);
+    from_one_address(memory, MPI_INT, behind, memory, all);
+    MPI_Type_free(&absolute), MPI_Type_free(&all_absolute), MPI_Type_free(&behind);
+}
+
+static void without_bytes(void) {
+    MPI_Datatype nothing;
+    MPI_Type_contiguous(0, MPI_INT, &nothing);
+    MPI_Type_commit(&nothing);
+    int in = 1, out = 2, three[64];
+    const int places[64] = {0};
+    for (int r = 0; r < size; ++r) three[r] = 3;
+    MPI_Gatherv(&in, 3, nothing, &out, three, places, nothing, 0, MPI_COMM_WORLD);
+    MPI_Scatterv(&in, three, places, nothing, &out, 3, nothing, 0, MPI_COMM_WORLD);
+    REQUIRE(out == 2);
+    MPI_Type_free(&nothing);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
+    without_bytes();  // first: no memory for packed bytes is there yet
     for (int call = 0; call < 4; ++call) {
         gathered(1, 0);
         gathered(0, 1);
@@ -58,6 +129,8 @@ int main(int argc, char **argv) {
         gathered(70000, 3);
         reduced(513);
         reduced(100000);
+        pairs();
+        one_address();
     }
     return done();
 }

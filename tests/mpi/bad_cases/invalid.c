@@ -117,8 +117,13 @@ int main(int argc, char **argv) {
     in[0] = 5, out[0] = 6, out[1] = 7;
     SAY(Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself));
     if (rank == 0) printf("taken: %d, behind it: %d\n", out[0], out[1]);
-    in[0] = 0;
     MPI_Comm_free(&itself);
+    // All ranks alike send less than they expect.
+    in[0] = rank + 1;
+    for (int i = 0; i < 64; ++i) out[i] = 9;
+    SAY(Allgather(in, 1, MPI_INT, out, 2, MPI_INT, world));
+    if (rank == 0) printf("gathered: %d %d %d %d\n", out[0], out[1], out[2], out[3]);
+    in[0] = 0;
 
     // The communicator is as good as before.
     for (int i = 0; i < 20; ++i) checked_allreduce(world, i, 30);

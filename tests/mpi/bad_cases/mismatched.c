@@ -35,7 +35,7 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     counts[1] = 3;
     if (!strcmp(how, "neighbor")) return MPI_Neighbor_allgatherv(in, 4, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
     counts[1] = 4;
-    // The root's own block alone, which it has twice.
+    // A rank's own block alone, which it has twice.
     const int own = odd ? 9 : 4;
     if (!strcmp(how, "gather-own")) return MPI_Gather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "igather-own"))
@@ -43,7 +43,38 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "gather-less")) return MPI_Gather(in, odd ? 3 : 4, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "scatter-own")) return MPI_Scatter(in, 4, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "scatterv-own")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "allgather-own")) return MPI_Allgather(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, comm);
+    if (!strcmp(how, "allgatherv-own")) return MPI_Allgatherv(in, own, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
+    if (!strcmp(how, "alltoall-own")) return MPI_Alltoall(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, comm);
+    int sent[64];
+    for (int i = 0; i < size; ++i) sent[i] = i == rank ? own : 4;
+    if (!strcmp(how, "alltoallv-own"))
+        return MPI_Alltoallv(in, sent, displacements, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
+    if (!strcmp(how, "neighbor-own"))
+        return MPI_Neighbor_alltoallv(in, sent, displacements, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);
     return MPI_ERR_ARG;
+}
+
+// Found where the root initializes it; the others may be told there or have requests.  What comes next has another group.
+static void initialized(MPI_Comm comm) {
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+    const int own = rank == 0 ? 9 : 4;
+    int counts[64], displacements[64];
+    for (int i = 0; i < size; ++i) counts[i] = 4, displacements[i] = 4 * i;
+    for (int call = 0; call < 4; ++call) {
+        MPI_Request r;
+        const int error = call == 0   ? MPI_Gather_init(in, own, MPI_DOUBLE, out, 4, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &r)
+                          : call == 1 ? MPI_Scatter_init(in, 4, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &r)
+                          : call == 2 ? MPI_Gatherv_init(in, own, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &r)
+                                      : MPI_Scatterv_init(in, counts, displacements, MPI_DOUBLE, out, own, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &r);
+        REQUIRE(error || rank != 0);
+        if (!error) MPI_Request_free(&r);
+        double one = 1, sum = 0;
+        REQUIRE(MPI_Allreduce_init(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &r) == MPI_SUCCESS);
+        REQUIRE(MPI_Start(&r) == MPI_SUCCESS && MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && sum == size);
+        MPI_Request_free(&r);
+    }
+#endif
 }
 
 static void fail_many(MPI_Comm comm) {
@@ -64,6 +95,10 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "neighbor")) {
         const int next = (rank + 1) % size, last = (rank + size - 1) % size, from[2] = {next, next}, to[2] = {last, last};
         MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    } else if (!strcmp(argv[1], "neighbor-own")) {
+        int all[64];
+        for (int i = 0; i < size; ++i) all[i] = i;
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, size, all, MPI_UNWEIGHTED, size, all, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
     } else {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     }
@@ -78,6 +113,10 @@ int main(int argc, char **argv) {
     // The request of a non-blocking one is no communicator's for the MPI library.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (!strcmp(argv[1], "init")) {
+        initialized(comm);
+        return done();
+    }
     int error = wrong_call(argv[1], comm);
     // A rank that needs nothing of the others has ended before they were there.
     if (!error) error = right_call(argv[1], comm);
