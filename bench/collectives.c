@@ -7,7 +7,7 @@
 //
 // Mode `loop` calls back to back, as IMB does: the root of a broadcast runs ahead then, and its
 // figure is the rate at which calls follow each other. Mode `sync` puts a barrier of the same side
-// after each call. Operations that synchronise by themselves are always measured in a loop. In mode
+// after each call. Operations that synchronize by themselves are always measured in a loop. In mode
 // `fill` whoever sends fills the buffer before each call, as programs do, and the figure is that of
 // both: what others have read, the stores must take back from their caches.
 //
@@ -154,10 +154,10 @@ typedef struct Bench {
     FILE *out; // rank 0 alone
 } Bench;
 
-// Measured in a loop: also what synchronises by itself, and in mode `fill` what has nothing to fill.
+// Measured in a loop: also what synchronizes by itself, and in mode `fill` what has nothing to fill.
 static bool is_measured(const Options *o, const Operation *operation, Mode mode)
 {
-    bool without_sync = operation->synchronises, without_fill = !operation->has_size;
+    bool without_sync = operation->synchronizes, without_fill = !operation->has_size;
     if (mode == LOOP)
         return o->modes[LOOP] || (o->modes[SYNC] && without_sync) || (o->modes[FILL] && without_fill);
     return o->modes[mode] && !(mode == SYNC ? without_sync : without_fill);

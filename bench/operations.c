@@ -46,7 +46,7 @@ OPERATION(neighbor_alltoall, Neighbor_alltoall, c->send, OWN, c->receive, OWN, c
 #define CALLS(name) #name, #name, {name##_native, name##_fanlight}, {"i" #name, {i##name##_native, i##name##_fanlight}}
 
 const Operation operations[] = {
-    // names, calls              by_default size   reduces rooted synchronises send receive
+    // names, calls              by_default size   reduces rooted synchronizes send receive
     {CALLS(barrier),              true,  false, false, false, true,  NOTHING, NOTHING},
     {CALLS(bcast),                true,  true,  false, true,  false, NOTHING, ONE},
     {CALLS(reduce),               true,  true,  true,  true,  false, ONE,     ONE},
@@ -124,7 +124,7 @@ void make_ring(Call *c)
     MPI_Cart_shift(c->ring, 0, 1, &c->from[0].rank, &c->from[1].rank);
     c->from[0].block = 1; // what the one before sends to the one behind itself
     c->from[1].block = 0;
-    if (c->ranks <= 2) { // both neighbours are one rank: in which order libraries differ
+    if (c->ranks <= 2) { // both neighbors are one rank: in which order libraries differ
         int mine[2] = {0, 1}, arrived[2];
         PMPI_Neighbor_alltoall(mine, 1, MPI_INT, arrived, 1, MPI_INT, c->ring);
         c->from[0].block = arrived[0];

@@ -32,8 +32,8 @@ typedef struct Operation {
     bool reduces;
     bool rooted;
     // No rank leaves before all have entered. If not, some ranks of a tight loop run ahead.
-    bool synchronises;
-    // Whether the buffer holds a block for every rank, for both neighbours on the ring or one alone;
+    bool synchronizes;
+    // Whether the buffer holds a block for every rank, for both neighbors on the ring or one alone;
     // 0: the operation has none.
     enum { NOTHING, ONE, BOTH, EVERY } send, receive;
 } Operation;

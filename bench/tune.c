@@ -1,7 +1,7 @@
 // What `fanlight tune` starts, under the preload: for each cell of a plan (an operation and a size) it times the
 // MPI library's own and the plan's algorithms, which it forces one after the other with fanlight_set_algorithm.
 //
-// An algorithm is timed when its results were right.  A sample is one call, or of an operation that synchronises by itself
+// An algorithm is timed when its results were right.  A sample is one call, or of an operation that synchronizes by itself
 // some calls back to back, from a start that the ranks have agreed on, by a clock that all of them see, to the end of the
 // last rank; before it each rank writes what it gives, as a program does: what a reader still had in its cache would be
 // faster than any program sees it.  Samples come in windows; the candidates' windows follow each other in random order, with other
@@ -170,7 +170,7 @@ static double window(Tune *t, Candidate *c)
     double each = c->each > 1e-7 ? c->each : 1e-7;
     // Many calls of 0.3 us are told from one another better together; where the ranks do not wait for each other
     // the first of them would be many calls ahead.
-    int calls = t->operation->synchronises && t->size <= 1024 ? (int)(10e-6 / each) : 1;
+    int calls = t->operation->synchronizes && t->size <= 1024 ? (int)(10e-6 / each) : 1;
     calls = calls < 1 ? 1 : calls > 32 ? 32 : calls;
     int samples = (int)(400e-6 / (each * calls + t->write_seconds));
     samples = samples < 3 ? 3 : samples > MOST_SAMPLES ? MOST_SAMPLES : samples;

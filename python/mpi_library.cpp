@@ -46,7 +46,7 @@ void must_be_up(const char* name) {
     if (flag) throw std::runtime_error(std::string(name) + ": MPI has been finalised (MPI_Finalize)");
     if (library.initialized) return;
     library.is_initialized(&flag);
-    if (!flag) throw std::runtime_error(std::string(name) + ": MPI has not been initialised (MPI_Init)");
+    if (!flag) throw std::runtime_error(std::string(name) + ": MPI has not been initialized (MPI_Init)");
     library.initialized = true;
 }
 

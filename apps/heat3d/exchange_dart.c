@@ -1,4 +1,4 @@
-// DART, as the paper has it: blocking gets from one neighbour after the other, and a barrier for
+// DART, as the paper has it: blocking gets from one neighbor after the other, and a barrier for
 // each.
 #include "exchange.h"
 #include "fanlight/dart.h"
@@ -22,14 +22,14 @@ static void fill(Grid *g, int which, Times *t)
             double start = MPI_Wtime();
             dart_barrier(DART_TEAM_ALL);
             double synchronized = MPI_Wtime();
-            int neighbour = g->neighbour[d][side];
+            int neighbor = g->neighbor[d][side];
             Face f = grid_face(g, d, side);
             dart_datatype_t row;
             dart_type_create_strided(DART_TYPE_DOUBLE, f.stride, 1, &row);
-            for (int r = 0; neighbour >= 0 && r < f.rows; r++) {
+            for (int r = 0; neighbor >= 0 && r < f.rows; r++) {
                 dart_gptr_t from = fields;
                 size_t shift = (size_t)which * g->doubles + (size_t)r * f.row_stride;
-                dart_gptr_setunit(&from, DART_TEAM_UNIT_ID(neighbour));
+                dart_gptr_setunit(&from, DART_TEAM_UNIT_ID(neighbor));
                 dart_gptr_incaddr(&from, (int64_t)((f.there + shift) * sizeof(double)));
                 dart_get_blocking(g->field[0] + f.own + shift, from, (size_t)f.count, row, row);
             }

@@ -1,6 +1,6 @@
-// Fanlight: a notification to each neighbour says that the field is there; then its face is
+// Fanlight: a notification to each neighbor says that the field is there; then its face is
 // loaded from its memory, or got where it is on another node.  No barrier: who writes a field
-// again has been told by its neighbours that they are one step further, and so have read it.
+// again has been told by its neighbors that they are one step further, and so have read it.
 #include "exchange.h"
 #include "fanlight/fanlight.h"
 
@@ -26,19 +26,19 @@ static void fill(Grid *g, int which, Times *t)
 {
     for (int d = 0; d < 3; d++)
         for (int side = 0; side < 2; side++)
-            if (g->neighbour[d][side] >= 0)
-                fanlight_notify(FANLIGHT_TEAM_ALL, g->neighbour[d][side], 2 * d + !side);
+            if (g->neighbor[d][side] >= 0)
+                fanlight_notify(FANLIGHT_TEAM_ALL, g->neighbor[d][side], 2 * d + !side);
     for (int d = 0; d < 3; d++)
         for (int side = 0; side < 2; side++) {
-            int neighbour = g->neighbour[d][side];
-            if (neighbour < 0)
+            int neighbor = g->neighbor[d][side];
+            if (neighbor < 0)
                 continue;
             double start = MPI_Wtime();
-            fanlight_wait_notify(FANLIGHT_TEAM_ALL, neighbour, 2 * d + side);
+            fanlight_wait_notify(FANLIGHT_TEAM_ALL, neighbor, 2 * d + side);
             double synchronized = MPI_Wtime();
             Face f = grid_face(g, d, side);
             double *to = g->field[which] + f.own;
-            fanlight_pointer from = fanlight_at(fields, neighbour, ((size_t)which * g->doubles + f.there) * sizeof(double));
+            fanlight_pointer from = fanlight_at(fields, neighbor, ((size_t)which * g->doubles + f.there) * sizeof(double));
             const double *there = fanlight_ptr(from);
             if (there)
                 load_face(to, there, &f);

@@ -1,5 +1,5 @@
 // MPI RMA in passive mode, as the paper has it: blocking gets (MPI_Rget and MPI_Wait) from one
-// neighbour after the other, and a barrier for each.
+// neighbor after the other, and a barrier for each.
 #include "exchange.h"
 
 static MPI_Win fields;
@@ -20,15 +20,15 @@ static void fill(Grid *g, int which, Times *t)
             double start = MPI_Wtime();
             MPI_Barrier(g->comm);
             double synchronized = MPI_Wtime();
-            int neighbour = g->neighbour[d][side];
+            int neighbor = g->neighbor[d][side];
             Face f = grid_face(g, d, side);
             MPI_Datatype row;
             MPI_Type_vector(f.count, 1, (int)f.stride, MPI_DOUBLE, &row);
             MPI_Type_commit(&row);
-            for (int r = 0; neighbour >= 0 && r < f.rows; r++) {
+            for (int r = 0; neighbor >= 0 && r < f.rows; r++) {
                 MPI_Request request;
                 size_t shift = (size_t)which * g->doubles + (size_t)r * f.row_stride;
-                MPI_Rget(g->field[0] + f.own + shift, 1, row, neighbour, (MPI_Aint)(f.there + shift), 1, row, fields,
+                MPI_Rget(g->field[0] + f.own + shift, 1, row, neighbor, (MPI_Aint)(f.there + shift), 1, row, fields,
                          &request);
                 MPI_Wait(&request, MPI_STATUS_IGNORE);
             }

@@ -1,4 +1,4 @@
-// MPI_Sendrecv with each neighbour, the faces as MPI datatypes.
+// MPI_Sendrecv with each neighbor, the faces as MPI datatypes.
 #include <stdlib.h>
 
 #include "exchange.h"
@@ -31,8 +31,8 @@ static void fill(Grid *g, int which, Times *t)
         for (int side = 0; side < 2; side++) {
             // Sent to one side, received from the other.
             Face to = grid_face(g, d, side), from = grid_face(g, d, !side);
-            MPI_Sendrecv(u + to.inner, 1, faces[d], rank_or_null(g->neighbour[d][side]), d, u + from.own, 1, faces[d],
-                         rank_or_null(g->neighbour[d][!side]), d, g->comm, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(u + to.inner, 1, faces[d], rank_or_null(g->neighbor[d][side]), d, u + from.own, 1, faces[d],
+                         rank_or_null(g->neighbor[d][!side]), d, g->comm, MPI_STATUS_IGNORE);
         }
     t->exchange += MPI_Wtime() - start;
 }

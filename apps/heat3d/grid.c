@@ -32,8 +32,8 @@ int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
     int step = 1;
     for (int d = 0; d < 3; d++) {
         g->size[d] = grid_share(cells[d], g->ranks[d], g->at[d], &g->start[d]);
-        g->neighbour[d][0] = g->at[d] > 0 ? g->rank - step : -1;
-        g->neighbour[d][1] = g->at[d] + 1 < g->ranks[d] ? g->rank + step : -1;
+        g->neighbor[d][0] = g->at[d] > 0 ? g->rank - step : -1;
+        g->neighbor[d][1] = g->at[d] + 1 < g->ranks[d] ? g->rank + step : -1;
         step *= g->ranks[d];
         largest[d] = (cells[d] + g->ranks[d] - 1) / g->ranks[d];
     }

@@ -1,5 +1,5 @@
 // This rank's part of the grid: two fields with a halo of one cell, x running fastest.  All
-// ranks' fields have the same strides, so that a neighbour's cell is found without asking it.
+// ranks' fields have the same strides, so that a neighbor's cell is found without asking it.
 #ifndef HEAT3D_GRID_H
 #define HEAT3D_GRID_H
 
@@ -12,7 +12,7 @@ typedef struct Grid {
     int start[3], size[3];  // its cells
     size_t stride[3];    // doubles to the next cell in x, y, z
     size_t doubles;      // from the first field to the second, the same on all ranks
-    int neighbour[3][2];  // ranks below and above in each direction; -1: the edge
+    int neighbor[3][2];  // ranks below and above in each direction; -1: the edge
     int past_cache;      // what a step writes is not read again before it has left the cache
     double *field[2];    // in one piece of memory of 2 * doubles
     MPI_Comm comm;
@@ -37,8 +37,8 @@ typedef struct Face {
     int count, rows;
     size_t stride, row_stride;
     size_t own;    // where it starts in this rank's halo
-    size_t inner;  // where this rank's cells for that neighbour start
-    size_t there;  // where the neighbour's cells for this rank start
+    size_t inner;  // where this rank's cells for that neighbor start
+    size_t there;  // where the neighbor's cells for this rank start
 } Face;
 Face grid_face(const Grid *g, int direction, int side);
 

@@ -100,7 +100,7 @@ INLINED void cells(const double *u, Vector *made, Carried *phis, Extent e, Facto
         Vector above = k + 1 < planes ? phis->here[k + 1] : phi(load(u + e.to_next_plane), f);
         Vector in_x = SHUFFLED(before, here, ONE_BACK) + SHUFFLED(here, behind, ONE_FURTHER);
         Vector in_y = phi(load(u - e.to_next_row), f) + phi(load(u + e.to_next_row), f);
-        Vector sum = fused(in_all(f.centre), here, load(u));
+        Vector sum = fused(in_all(f.center), here, load(u));
         sum = fused(in_all(f.x), in_x, sum);
         sum = fused(in_all(f.y), in_y, sum);
         made[k] = fused(in_all(f.z), below + above, sum);

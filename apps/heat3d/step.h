@@ -9,8 +9,8 @@ typedef struct Extent {
 } Extent;
 
 typedef struct Factors {
-    double x, y, z;    // of the neighbours' phi
-    double centre;     // of its own: less than 0
+    double x, y, z;    // of the neighbors' phi
+    double center;     // of its own: less than 0
     double half_beta;  // phi(u) = u + half_beta u^2
 } Factors;
 

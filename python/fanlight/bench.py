@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from . import bench_plot, pictures, records
-from .bench_limits import SYNCHRONISING, Limits
+from .bench_limits import SYNCHRONIZING, Limits
 from .bench_provenance import provenance
 from .errors import FanlightError
 from .machine import machine_cores
@@ -216,7 +216,7 @@ class Plan:
         return [s for s in self.sizes if s in SLOW_SIZES] or self.sizes[:1]
 
     def figures(self, operation: str, contender) -> int:
-        modes = 2 if self.mode == "both" and operation not in SYNCHRONISING else 1
+        modes = 2 if self.mode == "both" and operation not in SYNCHRONIZING else 1
         return modes * (len(self.sizes_for(contender)) if operation != "barrier" else 1)
 
     def arguments(self, operation: str, contender, with_limits: bool) -> list[str]:

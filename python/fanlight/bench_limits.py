@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-SYNCHRONISING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "reduce_scatter_block",
+SYNCHRONIZING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "reduce_scatter_block",
                  "reduce_scatter"}
 BOUND_BY_BYTES = 4096
 
@@ -87,11 +87,11 @@ class Limits:
     def least(self, operation: str, size: int, ranks: int, cores: int, mode: str = "loop") -> float | None:
         if ranks < 2 or cores < 1 or mode == "fill":
             return None
-        synchronises = operation in SYNCHRONISING or mode == "sync"
-        if not synchronises and size < BOUND_BY_BYTES:
+        synchronizes = operation in SYNCHRONIZING or mode == "sync"
+        if not synchronizes and size < BOUND_BY_BYTES:
             return None
         time = 0.0
-        if synchronises:
+        if synchronizes:
             exchange = self.latency("exchange")
             if exchange is None:
                 return None

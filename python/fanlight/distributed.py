@@ -277,9 +277,9 @@ class GlobalArray:
         if periodic:
             below, above = below % self.units, above % self.units
         below, above = (n if 0 <= n < self.units else None for n in (below, above))
-        for neighbour, index in ((below, _FREE_ABOVE), (above, _FREE_BELOW)):
-            if neighbour is not None:
-                _call("notify", _ALL, neighbour, index)
+        for neighbor, index in ((below, _FREE_ABOVE), (above, _FREE_BELOW)):
+            if neighbor is not None:
+                _call("notify", _ALL, neighbor, index)
         local, count = self.local, self.halo * self._row
         if below is not None:
             first, last = self.rows(below)
@@ -288,9 +288,9 @@ class GlobalArray:
         if above is not None:
             _call("wait_notify", _ALL, above, _FREE_ABOVE)
             _call("put_notify", self._place(above, -self.halo, self.halo), local[len(local) - self.halo:].ctypes.data, count, _FROM_BELOW)
-        for neighbour, index in ((below, _FROM_BELOW), (above, _FROM_ABOVE)):
-            if neighbour is not None:
-                _call("wait_notify", _ALL, neighbour, index)
+        for neighbor, index in ((below, _FROM_BELOW), (above, _FROM_ABOVE)):
+            if neighbor is not None:
+                _call("wait_notify", _ALL, neighbor, index)
 
     def broadcast(self, root: int = 0) -> None:
         """Collective: the root's part comes to all parts, without staging.  ValueError where the units' rows differ."""

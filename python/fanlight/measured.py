@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from . import bench_run, this_machine, tune_plan
-from .bench_limits import SYNCHRONISING
+from .bench_limits import SYNCHRONIZING
 from .errors import FanlightError
 from .machine import machine_cores
 from .simulation import Question, machine_named
@@ -55,7 +55,7 @@ class Run:
         clock = next((line["time"]["min"] for line in lines if line.get("limit") == "empty_sample"), 0)
         for line in lines:
             # Operations that synchronize are timed some calls at a time.
-            alone = line["type"] == "cell" and line["operation"] not in SYNCHRONISING
+            alone = line["type"] == "cell" and line["operation"] not in SYNCHRONIZING
             for name, medians in line["medians"].items() if line["type"] == "cell" else ():
                 self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6
 

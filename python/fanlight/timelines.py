@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .units import format_bytes
 
-_COLOURS = {"put": "#3b7dd8", "offer": "#7fb2f0", "arrive": "#2e9e5b", "get": "#2e9e5b", "copy": "#e0a030", "combine": "#c2553a",
+_COLORS = {"put": "#3b7dd8", "offer": "#7fb2f0", "arrive": "#2e9e5b", "get": "#2e9e5b", "copy": "#e0a030", "combine": "#c2553a",
             "wait": "#dddddd"}
 _MOST = 40000  # shapes; more are no picture
 
@@ -26,15 +26,15 @@ def svg(title: str, ranks: int, spans: list) -> str:
     x = lambda t: left + t / total * width  # noqa: E731
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" font-family="sans-serif" font-size="11">',
            '<rect width="100%" height="100%" fill="white"/>', f'<text x="{left}" y="20" font-size="14">{escape(title)}</text>']
-    for i, (kind, colour) in enumerate(_COLOURS.items()):
-        out.append(f'<rect x="{left + i * 90}" y="30" width="10" height="10" fill="{colour}"/><text x="{left + 14 + i * 90}" y="39">{kind}</text>')
+    for i, (kind, color) in enumerate(_COLORS.items()):
+        out.append(f'<rect x="{left + i * 90}" y="30" width="10" height="10" fill="{color}"/><text x="{left + 14 + i * 90}" y="39">{kind}</text>')
     for r in range(0, ranks, max(1, 14 // row)):
         out.append(f'<text x="{left - 6}" y="{top + r * row + row - 2}" text-anchor="end" font-size="{min(10, row + 5)}">{r}</text>')
 
     def bar(rank, kind, begin, end, words):
         if end > begin:
             out.append(f'<rect x="{x(begin):.2f}" y="{top + rank * row}" width="{max(x(end) - x(begin), 0.3):.2f}" height="{row - 1}" '
-                       f'fill="{_COLOURS[kind]}"><title>{escape(words)}</title></rect>')
+                       f'fill="{_COLORS[kind]}"><title>{escape(words)}</title></rect>')
 
     for rank, round_, kind, peer, nbytes, begin, ready, end in spans:
         words = f"rank {rank}: {_words(kind, peer, nbytes, round_)}, {(end - ready) * 1e6:.3f} µs"

@@ -10,7 +10,7 @@ namespace {
 
 bool is_vector(const Problem& p) { return family_of(p.operation) == Family::vector; }
 
-// Neighbouring blocks, or parts, in as few steps as there can be.
+// Neighboring blocks, or parts, in as few steps as there can be.
 std::vector<BlockRun> runs_of(const Problem& p, int first, int count) {
     first %= p.size;
     if (count == 0) return {};

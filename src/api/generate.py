@@ -35,7 +35,7 @@ MEANING = {
     "alltoallw": "As alltoall, with a count, a displacement in bytes and a datatype for each rank.",
 }
 
-KINDS = {"Blocking": ("served",), "Non-blocking": ("started", "counted"), "Persistent": ("initialised",)}
+KINDS = {"Blocking": ("served",), "Non-blocking": ("started", "counted"), "Persistent": ("initialized",)}
 PERSISTENT = "MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)"
 
 

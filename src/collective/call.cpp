@@ -8,9 +8,9 @@
 namespace fanlight {
 
 CommunicatorContext* Call::starting() {
-    std::shared_ptr<CommunicatorContext> context = initialises_ ? communicator_->initialising(reason_) : communicator_->starting(reason_);
+    std::shared_ptr<CommunicatorContext> context = initializes_ ? communicator_->initializing(reason_) : communicator_->starting(reason_);
     if (!context) return nullptr;
-    begun_ = initialises_ ? persistent_ = new Persistent(std::move(context)) : new InFlightOperation(std::move(context));
+    begun_ = initializes_ ? persistent_ = new Persistent(std::move(context)) : new InFlightOperation(std::move(context));
     return begun_->context.get();
 }
 

@@ -30,7 +30,7 @@ public:
         : timer_(operation), comm_(comm), request_(request), communicator_(communicators::find(comm)) {}
     // MPI_Xxx_init.
     Call(const char* operation, MPI_Comm comm, MPI_Info, MPI_Request* request) : Call(operation, comm, request) {
-        initialises_ = true;
+        initializes_ = true;
     }
     // A persistent operation that is started.
     explicit Call(Persistent& p) : begun_(&p) {}
@@ -137,7 +137,7 @@ private:
     report::Timer timer_;
     MPI_Comm comm_{};
     MPI_Request* request_ = nullptr;
-    bool initialises_ = false;
+    bool initializes_ = false;
     Communicator* communicator_ = nullptr;
     InFlightOperation* begun_ = nullptr;  // ours until it begins; of a persistent one that is started: never
     Persistent* persistent_ = nullptr;

@@ -101,7 +101,7 @@ void Communicator::agree(bool all_have_it) {
 
 void Communicator::end_context() {
     ready_ = nullptr;
-    initialised_.clear();
+    initialized_.clear();
     starting_.reset();
     context_.reset();
 }
@@ -121,14 +121,14 @@ std::shared_ptr<CommunicatorContext> Communicator::starting(Reason& reason) {
     return nullptr;
 }
 
-std::shared_ptr<CommunicatorContext> Communicator::initialising(Reason& reason) {
+std::shared_ptr<CommunicatorContext> Communicator::initializing(Reason& reason) {
     if (!context(reason)) return nullptr;
     if (const std::uint64_t free = free_on_all_ranks())
-        return by_selector(initialised_[static_cast<std::size_t>(std::countr_zero(free))]);
+        return by_selector(initialized_[static_cast<std::size_t>(std::countr_zero(free))]);
     std::shared_ptr<CommunicatorContext> made = by_selector(activate_for_persistent(*context_, {next_slot_, slots_for_pieces}, reason));
     if (!made) return nullptr;
     next_slot_ += slots_for_pieces;
-    if (initialised_.size() < 64) initialised_.push_back(made);
+    if (initialized_.size() < 64) initialized_.push_back(made);
     return made;
 }
 
@@ -136,12 +136,12 @@ bool Communicator::give_memory(CommunicatorContext& persistent, const Decision& 
     return fanlight::give_memory(persistent, d, *context_, handle_, rank_, size_, reason);
 }
 
-// As bits: which of `initialised_` no rank has an operation for, nor a mismatch of its last one.
+// As bits: which of `initialized_` no rank has an operation for, nor a mismatch of its last one.
 std::uint64_t Communicator::free_on_all_ranks() const {
     std::uint64_t here = 0;
     std::int64_t everywhere = 0;
-    for (std::size_t i = 0; i < initialised_.size(); ++i)
-        if (initialised_[i].use_count() == 1 && initialised_[i]->group().why_mismatched().empty()) here |= std::uint64_t{1} << i;
+    for (std::size_t i = 0; i < initialized_.size(); ++i)
+        if (initialized_[i].use_count() == 1 && initialized_[i]->group().why_mismatched().empty()) here |= std::uint64_t{1} << i;
     const auto mine = static_cast<std::int64_t>(here);
     context_->combine(Arithmetic::bit_and, &mine, &everywhere, 1);
     return static_cast<std::uint64_t>(everywhere);

@@ -38,7 +38,7 @@ public:
     // at any time, and wait for each other elsewhere; but in the next blocking call.
     std::shared_ptr<CommunicatorContext> starting(Reason& reason);
     // A group for one persistent operation alone.  Here ranks may wait for each other.
-    std::shared_ptr<CommunicatorContext> initialising(Reason& reason);
+    std::shared_ptr<CommunicatorContext> initializing(Reason& reason);
     // ... and its memory, when it is known which one; false: the MPI library serves it.
     bool give_memory(CommunicatorContext&, const Decision&, Reason& reason);
     // By all ranks together: makes the groups for both now, also with processes of another job.
@@ -83,7 +83,7 @@ private:
     std::unique_ptr<CommunicatorContext> context_;
     std::shared_ptr<CommunicatorContext> starting_;  // also of the operations that outlive the communicator
     // Those of persistent operations, for the next ones: to make one takes a millisecond.
-    std::vector<std::shared_ptr<CommunicatorContext>> initialised_;
+    std::vector<std::shared_ptr<CommunicatorContext>> initialized_;
     int next_slot_ = first_slot_of_persistent;
     Reason why_not_starting_ = Reason::not_started;
     // What serves the next blocking call at once: context_, or null.

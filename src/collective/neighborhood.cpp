@@ -32,7 +32,7 @@ int topology_of(MPI_Comm comm) {
     return found && reinterpret_cast<std::intptr_t>(value) != topology ? MPI_UNDEFINED : topology;
 }
 
-void find_neighbours(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
+void find_neighbors(MPI_Comm comm, int rank, int topology, Neighborhood& n) {
     if (topology == MPI_CART) {
         int dimensions = 0;
         mpi().Cartdim_get(comm, &dimensions);
@@ -112,7 +112,7 @@ Places places_of_neighbors(MPI_Comm comm) {
     int rank = 0;
     mpi().Comm_rank(comm, &rank);
     Neighborhood n;
-    find_neighbours(comm, rank, topology, n);
+    find_neighbors(comm, rank, topology, n);
     return {static_cast<int>(n.sources.size()), static_cast<int>(n.targets.size())};
 }
 
@@ -120,7 +120,7 @@ std::shared_ptr<const Neighborhood> Neighborhood::of(MPI_Comm comm, int rank) {
     const int topology = topology_of(comm);
     if (topology == MPI_UNDEFINED) return nullptr;
     auto n = std::make_shared<Neighborhood>();
-    find_neighbours(comm, rank, topology, *n);
+    find_neighbors(comm, rank, topology, *n);
     if (!is_known_at_both_ends(comm, *n)) return nullptr;
     const std::vector<int> theirs = places_at_sources(comm, *n);
 

@@ -25,22 +25,22 @@ struct Sides {
 };
 
 // What is not there, since a neighbor is not, MPI does not look at.
-bool has_any(const std::vector<int>& neighbours) {
-    return std::any_of(neighbours.begin(), neighbours.end(), [](int r) { return r != Neighborhood::nobody; });
+bool has_any(const std::vector<int>& neighbors) {
+    return std::any_of(neighbors.begin(), neighbors.end(), [](int r) { return r != Neighborhood::nobody; });
 }
 
 // Blocks of one length, one behind the other, also where there is no neighbor.
-bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
+bool blocks_of(const std::vector<int>& neighbors, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
     if (memory == MPI_IN_PLACE) return false;
-    side.blocks.assign(neighbours.size(), {});
-    side.places.assign(neighbours.size(), {});
+    side.blocks.assign(neighbors.size(), {});
+    side.places.assign(neighbors.size(), {});
     side.regular = side.packed = true;
     side.bytes = nullptr;
-    if (!has_any(neighbours)) return true;
+    if (!has_any(neighbors)) return true;
     Elements one;
     if (!acceptable(memory, count, handle, one)) return false;
-    for (std::size_t i = 0; i < neighbours.size(); ++i) {
-        if (neighbours[i] == Neighborhood::nobody) continue;
+    for (std::size_t i = 0; i < neighbors.size(); ++i) {
+        if (neighbors[i] == Neighborhood::nobody) continue;
         side.blocks[i] = one.part(static_cast<std::ptrdiff_t>(i) * count, count);
         side.places[i] = {i * one.bytes(), one.bytes()};
     }
@@ -50,13 +50,13 @@ bool blocks_of(const std::vector<int>& neighbours, const void* memory, MPI_Count
 }
 
 // An allgather's one block, which goes along all edges.
-bool own_block_of(const std::vector<int>& neighbours, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
+bool own_block_of(const std::vector<int>& neighbors, const void* memory, MPI_Count count, MPI_Datatype handle, Side& side) {
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(1, {});
-    side.places.assign(neighbours.size(), {});
+    side.places.assign(neighbors.size(), {});
     side.regular = side.packed = true;
     side.bytes = nullptr;
-    if (!has_any(neighbours)) return true;
+    if (!has_any(neighbors)) return true;
     Elements& one = side.blocks[0];
     if (!acceptable(memory, count, handle, one)) return false;
     std::fill(side.places.begin(), side.places.end(), Block{0, one.bytes()});
@@ -66,9 +66,9 @@ bool own_block_of(const std::vector<int>& neighbours, const void* memory, MPI_Co
 }
 
 template <class C, class D, class Types>
-bool blocks_of(const std::vector<int>& neighbours, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
-    const auto is_nobody = [&](int place) { return neighbours[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
-    if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbours.size()), side.blocks, is_nobody)) return false;
+bool blocks_of(const std::vector<int>& neighbors, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
+    const auto is_nobody = [&](int place) { return neighbors[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
+    if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbors.size()), side.blocks, is_nobody)) return false;
     side.regular = false;
     side.packed = all_packed(side.blocks);
     if (side.packed) side.bytes = as_they_lie(side.blocks, side.places);

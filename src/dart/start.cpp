@@ -12,7 +12,7 @@ bool up = false;  // the program may use fanlight_init and exit as well
 }
 
 dart_ret_t dart_init_thread(int* argc, char*** argv, dart_thread_support_level_t* thread_safety) {
-    if (up) return invalid("dart_init", "DART is initialised already");
+    if (up) return invalid("dart_init", "DART is initialized already");
     int mpi_is_up = 0;
     MPI_Initialized(&mpi_is_up);
     if (!mpi_is_up) {

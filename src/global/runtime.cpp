@@ -22,7 +22,7 @@ namespace fanlight::global {
 
 Runtime& runtime = *new Runtime;
 
-fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "not initialised: fanlight_init, or dart_init, comes first, and nothing comes after the exit"); }
+fanlight_code not_up() { return fail(FANLIGHT_ERR_STATE, "not initialized: fanlight_init, or dart_init, comes first, and nothing comes after the exit"); }
 
 namespace {
 LibraryProgress& library_progress() {

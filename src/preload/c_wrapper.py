@@ -56,7 +56,7 @@ def c_wrapper(f, large):
         lines += [f"    return next.get()({', '.join(arguments)});", "}", *entry(f, name, serve, large)]
         return "\n".join(lines)
     lines.append(call_object(f, "request"))
-    if f.kind in ("served", "started", "initialised"):
+    if f.kind in ("served", "started", "initialized"):
         lines += is_served(f, ["return call.served(*d);"])
     passed = ", ".join(arguments)
     lines += [f"    const int error = next.get()({passed});",

@@ -35,9 +35,9 @@ void mpi_ibarrier_f08_(const int* comm, int* request, int* ierror) {
 void mpi_barrier_init_f08_(const int* comm, const int* info, int* request, int* ierror) {
     static constinit fanlight::Next<decltype(&mpi_barrier_init_f08_)> next("mpi_barrier_init_f08_");
     if (!fanlight::takes_collectives()) return next.get()(comm, info, request, ierror);
-    MPI_Request initialised = MPI_REQUEST_NULL;
-    const int error = fanlight_barrier_init(to_c<MPI_Comm>("Comm", *comm), MPI_INFO_NULL, &initialised);
-    *request = from_c("Request", initialised);
+    MPI_Request initialized = MPI_REQUEST_NULL;
+    const int error = fanlight_barrier_init(to_c<MPI_Comm>("Comm", *comm), MPI_INFO_NULL, &initialized);
+    *request = from_c("Request", initialized);
     if (ierror) *ierror = error;
 }
 #endif

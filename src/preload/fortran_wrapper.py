@@ -51,7 +51,7 @@ def fortran_wrapper(f, names_of):
             conversions.append(f"MPI_Info {p.name} = MPI_INFO_NULL;  // none says anything to us")
         elif p.type in ("COUNT", "int"):
             conversions.append(f"int {p.name} = *f_{p.name};")
-        elif p.type == "MPI_Request *" and f.kind in ("started", "initialised"):
+        elif p.type == "MPI_Request *" and f.kind in ("started", "initialized"):
             conversions.append(f"MPI_Request {p.name} = MPI_REQUEST_NULL;")
     declaration.append("MPI_Fint *ierror")
     declaration = ", ".join(declaration)
@@ -88,7 +88,7 @@ def fortran_wrapper(f, names_of):
             conversions = [c for c in conversions if re.search(r"(\w+) =", c)[1] in words]
         lines += ["    " + c for c in conversions]
         lines.append(call_object(f, "&request"))
-        if f.kind in ("served", "started", "initialised"):
+        if f.kind in ("served", "started", "initialized"):
             lines += is_served(f, [*([] if f.kind == "served" else ["*f_request = fanlight::fortran::request(request);"]),
                                    "*ierror = call.served(*d);", "return;"])
         lines += [f"    next.get()({', '.join(passed + ['ierror'])});",

@@ -26,9 +26,9 @@ def wrappers(functions):
              '#include "preload/wrappers.h"',
              '#pragma GCC visibility push(default)',
              'extern "C" {']
-    parts += [guarded(f, c_wrapper(f, False)) for f in functions if f.kind != "initialised"]
+    parts += [guarded(f, c_wrapper(f, False)) for f in functions if f.kind != "initialized"]
     parts.append("#if FANLIGHT_PERSISTENT")
-    parts += [c_wrapper(f, False) for f in functions if f.kind == "initialised"]
+    parts += [c_wrapper(f, False) for f in functions if f.kind == "initialized"]
     parts += ["#endif", "#if MPI_VERSION >= 4"]
     parts += [c_wrapper(f, True) for f in functions if f.has_large]
     parts += ["#endif", "#if defined(OPEN_MPI)"]

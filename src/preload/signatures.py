@@ -4,7 +4,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-KINDS = ("served", "started", "initialised", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "window_made",
+KINDS = ("served", "started", "initialized", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "window_made",
          "window_allocated", "window_gone", "block_made", "block_gone", "group_made", "cart_made", "graph_made", "dist_graph_made", "finalize")
 HANDLES = ("MPI_Comm", "MPI_Group", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 
@@ -36,13 +36,13 @@ class Function:
     @property
     def blocking(self):
         """The operation that a non-blocking or persistent one starts: of Ibcast and Bcast_init, bcast."""
-        if self.kind == "initialised":
+        if self.kind == "initialized":
             return self.operation.removesuffix("_init")
         return self.operation[1:] if self.kind == "started" else self.operation
 
     @property
     def is_collective(self):
-        return self.kind in ("served", "started", "initialised", "counted")
+        return self.kind in ("served", "started", "initialized", "counted")
 
     @property
     def neighbors(self):

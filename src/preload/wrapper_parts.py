@@ -67,7 +67,7 @@ def served_call(f, arguments):
 
 
 def call_object(f, request):
-    more = {"started": f", {request}", "initialised": f", info, {request}"}.get(f.kind, "")
+    more = {"started": f", {request}", "initialized": f", info, {request}"}.get(f.kind, "")
     return f'    fanlight::Call call("{f.operation}", comm{more});'
 
 
@@ -92,10 +92,10 @@ def caught(lines, leave):
 def is_served(f, leave):
     """Tries Fanlight, and leaves the wrapper where it has served the call."""
     lines = [f"    if (const fanlight::Decision* d = {served_call(f, [p.name for p in f.parameters])}) {{"]
-    if f.kind == "initialised":
+    if f.kind == "initialized":
         kept = "".join(f", {p.name} = persistent.copy({p.name}, {significant(f, p.name)})" for p in f.parameters
                        if p.type == "MPI_Datatype")
-        # Programs give back arrays after the initialisation.
+        # Programs give back arrays after the initialization.
         arrays = [p.name for p in f.parameters if p.array]
         for p in (p for p in f.parameters if p.array):
             which = str(p.name[0] == "s").lower() if f.neighbors else significant(f, p.name)

@@ -22,10 +22,10 @@ constexpr double legend = 46;
 constexpr double arrow_begin = 12;
 constexpr double arrow_end = row - 12;
 // Beyond so many arrows in a row, for each rank, labels would hide the picture.
-constexpr double labelled_arrows_per_rank = 1.5;
+constexpr double labeled_arrows_per_rank = 1.5;
 
 // Okabe and Ito's colors, which color-blind people can tell apart; without the yellow.
-constexpr std::array<const char*, 7> colours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+constexpr std::array<const char*, 7> colors{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                              "#56b4e9", "#e69f00", "#555555"};
 
 struct Arrow {
@@ -154,18 +154,18 @@ public:
                " font-family=\"Helvetica, Arial, sans-serif\" font-size=\"12\">\n";
         if (!options_.title.empty()) out_ += "<title>" + escaped(options_.title) + "</title>\n";
         out_ += "<defs>\n";
-        for (std::size_t c = 0; c < colours.size(); ++c)
+        for (std::size_t c = 0; c < colors.size(); ++c)
             out_ += "<marker id=\"head" + std::to_string(c) +
                     "\" viewBox=\"0 0 8 8\" refX=\"7.5\" refY=\"4\" markerWidth=\"7\" "
                     "markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0.8 L8,4 L0,7.2 z\" fill=\"" +
-                    colours[c] + "\"/></marker>\n";
+                    colors[c] + "\"/></marker>\n";
         out_ += "</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
         if (!options_.title.empty())
             text(width_ / 2, 30, escaped(options_.title), "font-size=\"16\" font-weight=\"bold\"");
         rows();
         ranks();
         for (const Arrow& a : rows_.arrows) arrow(a);
-        for (const Rows::Place& c : rows_.combines) plus(x(c.rank), y(c.row), colours.size() - 1);
+        for (const Rows::Place& c : rows_.combines) plus(x(c.rank), y(c.row), colors.size() - 1);
         // Labels behind all arrows, so that none is crossed out.
         for (const Arrow& a : rows_.arrows) label(a);
         explain();
@@ -186,7 +186,7 @@ private:
             out_ += "<line" + attribute("x1", 8) + attribute("y1", y(r)) + attribute("x2", width_ - 8) +
                     attribute("y2", y(r)) + " stroke=\"#e4e4e4\"/>\n";
             text(28, y(r) + row / 2 + 4, "step " + std::to_string(r + 1),
-                 std::string("fill=\"") + colours[r % colours.size()] + "\"");
+                 std::string("fill=\"") + colors[r % colors.size()] + "\"");
         }
         out_ += "<line" + attribute("x1", 8) + attribute("y1", bottom_) + attribute("x2", width_ - 8) +
                 attribute("y2", bottom_) + " stroke=\"#e4e4e4\"/>\n";
@@ -220,32 +220,32 @@ private:
     Line line_of(const Arrow& a) const {
         return {x(a.from), y(a.from_row) + arrow_begin, x(a.to), y(a.to_row) + arrow_end};
     }
-    static std::size_t colour_of(const Arrow& a) { return a.from_row % colours.size(); }
+    static std::size_t color_of(const Arrow& a) { return a.from_row % colors.size(); }
 
     void arrow(const Arrow& a) {
         const Line l = line_of(a);
-        const std::size_t colour = colour_of(a);
+        const std::size_t color = color_of(a);
         const bool combines = a.where->order != Order::overwrite;
         // The head ends at the edge of the circled plus.
         const double length = std::hypot(l.x2 - l.x1, l.y2 - l.y1);
         const double keep = combines && length > 0 ? 1 - 6 / length : 1;
         out_ += "<line" + attribute("x1", l.x1) + attribute("y1", l.y1) +
                 attribute("x2", l.x1 + (l.x2 - l.x1) * keep) +
-                attribute("y2", l.y1 + (l.y2 - l.y1) * keep) + " stroke=\"" + colours[colour] +
+                attribute("y2", l.y1 + (l.y2 - l.y1) * keep) + " stroke=\"" + colors[color] +
                 "\" stroke-width=\"1.4\"" +
                 (a.step->bytes == 0 ? " stroke-dasharray=\"2.5 3\"" : "") + " marker-end=\"url(#head" +
-                std::to_string(colour) + ")\"/>\n";
-        if (a.step->kind == StepKind::get) ring(l.x1, l.y1, colour);
-        if (combines) plus(l.x2, l.y2, colour);
+                std::to_string(color) + ")\"/>\n";
+        if (a.step->kind == StepKind::get) ring(l.x1, l.y1, color);
+        if (combines) plus(l.x2, l.y2, color);
     }
 
-    void ring(double cx, double cy, std::size_t colour) {
+    void ring(double cx, double cy, std::size_t color) {
         out_ += "<circle" + attribute("cx", cx) + attribute("cy", cy) +
-                " r=\"3.2\" fill=\"#ffffff\" stroke=\"" + colours[colour] + "\"/>\n";
+                " r=\"3.2\" fill=\"#ffffff\" stroke=\"" + colors[color] + "\"/>\n";
     }
 
-    void plus(double cx, double cy, std::size_t colour) {
-        out_ += "<g stroke=\"" + std::string(colours[colour]) + "\" fill=\"#ffffff\"><circle" +
+    void plus(double cx, double cy, std::size_t color) {
+        out_ += "<g stroke=\"" + std::string(colors[color]) + "\" fill=\"#ffffff\"><circle" +
                 attribute("cx", cx) + attribute("cy", cy) + " r=\"5.5\"/><path d=\"M" +
                 number(cx - 3.5) + "," + number(cy) + "h7M" + number(cx) + "," + number(cy - 3.5) +
                 "v7\"/></g>\n";
@@ -257,7 +257,7 @@ private:
         std::vector<std::size_t> in_row(rows_.rows, 0);
         for (const Arrow& a : rows_.arrows) ++in_row[a.from_row];
         return std::all_of(in_row.begin(), in_row.end(), [&](std::size_t n) {
-            return static_cast<double>(n) <= labelled_arrows_per_rank * static_cast<double>(ranks_);
+            return static_cast<double>(n) <= labeled_arrows_per_rank * static_cast<double>(ranks_);
         });
     }
 
@@ -286,7 +286,7 @@ private:
         double angle = std::atan2(l.y2 - l.y1, l.x2 - l.x1) * 180 / 3.14159265358979;
         if (angle > 90) angle -= 180;
         text(lx, ly - 4, label_text(*a.step),
-             "font-size=\"10\" fill=\"" + std::string(colours[colour_of(a)]) +
+             "font-size=\"10\" fill=\"" + std::string(colors[color_of(a)]) +
                  "\" stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\" transform=\"rotate(" +
                  number(angle) + " " + number(lx) + " " + number(ly) + ")\"");
     }
@@ -300,15 +300,15 @@ private:
             else puts = true;
             if (a.where->order != Order::overwrite) combines = true;
         }
-        const std::size_t colour = colours.size() - 1;
+        const std::size_t color = colors.size() - 1;
         const double at_y = bottom_ + 26;
         double at_x = 14;
         const auto entry = [&](const char* name, const char* dashes, bool ring_at_begin) {
             out_ += "<line" + attribute("x1", at_x) + attribute("y1", at_y) +
                     attribute("x2", at_x + 30) + attribute("y2", at_y) + " stroke=\"" +
-                    colours[colour] + "\" stroke-width=\"1.4\"" + dashes + " marker-end=\"url(#head" +
-                    std::to_string(colour) + ")\"/>\n";
-            if (ring_at_begin) ring(at_x, at_y, colour);
+                    colors[color] + "\" stroke-width=\"1.4\"" + dashes + " marker-end=\"url(#head" +
+                    std::to_string(color) + ")\"/>\n";
+            if (ring_at_begin) ring(at_x, at_y, color);
             text(at_x + 54, at_y + 4, name, "fill=\"#444444\" font-size=\"11\"");
             at_x += 96;
         };
@@ -316,7 +316,7 @@ private:
         if (gets) entry("get", "", true);
         if (signals) entry("signal", " stroke-dasharray=\"2.5 3\"", false);
         if (combines) {
-            plus(at_x + 8, at_y, colour);
+            plus(at_x + 8, at_y, color);
             text(at_x + 46, at_y + 4, "combined", "fill=\"#444444\" font-size=\"11\"");
         }
     }

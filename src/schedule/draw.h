@@ -28,7 +28,7 @@ struct DrawOptions {
 
 // Ranks are columns, time goes down: a row for each step of the critical path.  An arrow is
 // a put, with a ring at its begin a get, dotted a signal; a circled plus says that bytes are
-// combined there, at once at an arrow's end or later on a rank's line.  Colours change from row to row.
+// combined there, at once at an arrow's end or later on a rank's line.  Colors change from row to row.
 // Throws std::invalid_argument as count() does, and if blocks are wanted but `block` is 0.
 std::string draw_svg(std::span<const Schedule> schedules, const DrawOptions& options = {});
 

@@ -119,7 +119,7 @@ static void strided_and_indexed(void)
     for (int i = 0; i < n * n; i++)
         own[i] = -1;
     barrier();
-    // A column of my right neighbour's matrix from a row of mine.
+    // A column of my right neighbor's matrix from a row of mine.
     fanlight_pointer right = fanlight_at(p, (me + 1) % units, 0);
     for (int i = 0; i < n; i++)
         local[i] = 100 * me + i;

@@ -611,7 +611,7 @@ public:
         if (recv_.present()) recv_is_input_ ? recv_.fill(seed, op) : recv_.poison();
     }
 
-    // Calls MPI: whole, begun, or initialised.
+    // Calls MPI: whole, begun, or initialized.
     void call() {
         if constexpr (MPI_VERSION >= 4)
             if (large_) return called<true>(large_send_, large_recv_);
@@ -1115,7 +1115,7 @@ private:
                 int dims[3] = {}, periods[3];
                 const int number = 1 + r.below(3);
                 MPI_Dims_create(n > 2 && r.chance(30) ? n - 1 : n, number, dims);
-                // Where both neighbours are the same rank the MPI libraries differ from each other.
+                // Where both neighbors are the same rank the MPI libraries differ from each other.
                 for (int i = 0; i < number; ++i) periods[i] = dims[i] > 2 && r.chance(50);
                 MPI_Cart_create(parent.handle, number, dims, periods, 0, &handle);
                 comm = Comm(handle, id);

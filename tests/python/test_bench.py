@@ -13,7 +13,7 @@ from fanlight.errors import FanlightError
 @pytest.mark.parametrize("kind, ranks, operations", [("mpich", 2, ["neighbor_allgather", "neighbor_alltoall"]),
                                                      ("openmpi", 3, ["neighbor_alltoall"])])
 def test_neighborhoods_on_a_ring(fanlight, tmp_path, kind, ranks, operations):
-    """On 2 ranks both neighbours are one."""
+    """On 2 ranks both neighbors are one."""
     output = tmp_path / "times.json"
     said = fanlight("bench", "--mpi", f"{kind}={environment_of(kind)}", "--operation", ",".join(operations), "-n", ranks,
                     "--sizes", "1K", "--quick", "--settings", "shipped", "--output", output).stdout

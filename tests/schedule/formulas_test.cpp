@@ -304,7 +304,7 @@ const std::multimap<std::string, Formula> formulas{
     {"alltoallv bruck", {[](N p) { return p * digits_4(p); }, [](N p) { return p * ones_4(p); }, rounds_of_4, nullptr, {.degree = 4}}},
     {"alltoallv bruck", {all_pairs, all_pairs, one, nullptr, {.minimum = 1}}},
     {"alltoallv by-levels", {all_pairs, all_pairs, one, unit}},
-    // n neighbours each: to the n - 1 others what they pass on and their own, and one along the lane.
+    // n neighbors each: to the n - 1 others what they pass on and their own, and one along the lane.
     {"alltoallv by-levels", {[](N p) { return p % 2 ? all_pairs(p) : p * (2 * (p / 2 - 1) + 1); },
                              [](N p) { return p % 2 ? all_pairs(p) : p * (2 * (p / 2 - 1) + p / 2); },
                              [](N p) { return p % 2 || p == 2 ? one(p) : 2; }, nullptr, {}, "2x*"}},

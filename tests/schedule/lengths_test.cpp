@@ -110,7 +110,7 @@ void check_what_is_heard(const Algorithm& a, Problem p, int& heard_at_all, const
     }
 }
 
-TEST(Lengths, AreToldByNeighbours) {
+TEST(Lengths, AreToldByNeighbors) {
     int heard_at_all = 0;
     const Algorithm& a = *find_algorithm(Operation::alltoallv, "by-levels");
     for (const char* text : topologies) {
@@ -170,7 +170,7 @@ TEST(Lengths, ShortBlocksGoInFewMessages) {
         const Counts c = count(schedules_of_all(a.schedule, p), p.topology);
         return std::pair(c.all.messages, c.between[0].messages);
     };
-    // To each neighbour what it passes on, and its own block.
+    // To each neighbor what it passes on, and its own block.
     EXPECT_EQ(messages(100), std::pair(std::size_t{12 * (2 * 3 + 2)}, std::size_t{12 * 2}));
     EXPECT_EQ(messages(5000), std::pair(std::size_t{12 * 11}, std::size_t{12 * 8}));
 }

@@ -29,8 +29,8 @@ public:
     }
 
     Schedule finish() {
-        const Messages given = pack_for_neighbours();
-        const Messages taken = exchange_with_neighbours(given);
+        const Messages given = pack_for_neighbors();
+        const Messages taken = exchange_with_neighbors(given);
         const Messages sent = pack_for_domains(taken);
         unpack(exchange_along_lane(sent));
         return b_.finish();
@@ -49,7 +49,7 @@ private:
     bool goes_straight(int peer, const Block& b) const {
         return b.bytes > 0 && (lanes_.domain(peer) == lanes_.own_domain() || in_lane(b) == 0);
     }
-    int neighbour(int lane) const { return lanes_.rank(lanes_.own_domain(), lane); }
+    int neighbor(int lane) const { return lanes_.rank(lanes_.own_domain(), lane); }
     template <class Blocks>
     Message room_for(Blocks&& blocks, const std::vector<int>& of) {
         std::size_t bytes = 0;
@@ -62,7 +62,7 @@ private:
         return all;
     }
 
-    Messages pack_for_neighbours() {
+    Messages pack_for_neighbors() {
         Messages given;
         for (const int lane : other_lanes_) {
             const auto block = [&](int domain) -> const Block& { return problem_.sends[static_cast<std::size_t>(lanes_.rank(domain, lane))]; };
@@ -78,9 +78,9 @@ private:
     }
 
     // And what goes straight, to whomever.
-    Messages exchange_with_neighbours(const Messages& given) {
+    Messages exchange_with_neighbors(const Messages& given) {
         for (std::size_t i = 0; i < given.size(); ++i)
-            if (given[i].bytes) b_.put(neighbour(other_lanes_[i]), given[i].at, unknown(), given[i].bytes);
+            if (given[i].bytes) b_.put(neighbor(other_lanes_[i]), given[i].at, unknown(), given[i].bytes);
         const std::vector<int> peers = others(problem_);
         for (const int peer : peers)
             if (const Block block = problem_.send(peer); goes_straight(peer, block)) b_.put(peer, input(block.offset), unknown(), block.bytes);
@@ -89,7 +89,7 @@ private:
         Messages taken;
         for (const int lane : other_lanes_) {
             const Message& m = taken.emplace_back(room_for([&](int domain) { return passed_on(problem_, lanes_, domain, lane); }, other_domains_));
-            if (m.bytes) b_.arrive(neighbour(lane), m.at, m.bytes);
+            if (m.bytes) b_.arrive(neighbor(lane), m.at, m.bytes);
         }
         for (const int peer : peers)
             if (const Block block = problem_.block(peer); goes_straight(peer, block)) b_.arrive(peer, output(block.offset), block.bytes);

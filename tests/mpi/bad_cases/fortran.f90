@@ -44,7 +44,7 @@ program fortran
     if (rank == 0) print '(a)', 'ok'
     call MPI_Finalize(error)
 contains
-    ! Rank r has r + 1 numbers for each other one, r of which is from whom; and its neighbours on a ring.
+    ! Rank r has r + 1 numbers for each other one, r of which is from whom; and its neighbors on a ring.
     subroutine blocks_of_their_own_lengths()
         integer :: sent(100), taken(100), counts(10), places(10), their_counts(10), their_places(10)
         integer :: request, ring, copy, r, k, below, above

@@ -1,4 +1,4 @@
-// neighbor_allgather(v), neighbor_alltoall(v, w) on grids, graphs and directed graphs: neighbours that
+// neighbor_allgather(v), neighbor_alltoall(v, w) on grids, graphs and directed graphs: neighbors that
 // are not there, that appear twice, that are the rank itself, ranks that have none.
 #include <stdio.h>
 #include <string.h>
@@ -87,12 +87,12 @@ static void make_side(const struct job *j, struct side *s, bool sends) {
     const int round = (int)j->call / BACK_TO_BACK;  // the same datatypes in calls back to back
     const int turn = t->scope.rank + round + (!sends && round % 2);
     s->places = sends ? t->out : t->in;
-    const int *neighbours = sends ? t->targets : t->sources;
+    const int *neighbors = sends ? t->targets : t->sources;
     MPI_Aint at = v ? 48 : 0;
     for (int i = 0; i < s->places; ++i) {
         const int p = v ? s->places - 1 - i : i;
         const struct layout *l = &layouts[(turn + (each ? p : 0)) % LAYOUTS];
-        const bool nobody = neighbours[p] == MPI_PROC_NULL;
+        const bool nobody = neighbors[p] == MPI_PROC_NULL;
         s->layout[p] = l;
         s->types[p] = l->type;
         s->parts[p] = nobody && !one ? j->elements
@@ -108,7 +108,7 @@ static void make_side(const struct job *j, struct side *s, bool sends) {
 #endif
         if (!one) at += s->counts[p] * l->extent + (v ? 8 : 0);
     }
-    // A rank without neighbours.
+    // A rank without neighbors.
     s->layout[s->places] = &layouts[turn % LAYOUTS];
     if (one && s->places) at = s->counts[0] * s->layout[0]->extent;
     const struct layout bytes = {"byte", MPI_BYTE, 1, {{0, 1}}, 1};
@@ -220,7 +220,7 @@ static void test_grid(const char *name, int dimensions, int *sides, const int *p
     test_topology(&t);
 }
 
-// Everybody is a neighbour of rank 0.
+// Everybody is a neighbor of rank 0.
 static void test_star(const struct scope *world) {
     static struct topology t;
     int index[MAX_RANKS], edges[2 * MAX_RANKS], n = world->size - 1;

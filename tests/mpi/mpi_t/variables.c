@@ -163,7 +163,7 @@ static void calls(int n) {
 int main(int argc, char **argv) {
     int provided, number, flag;
     char text[4096];
-    REQUIRE(MPI_T_pvar_get_num(&number) != MPI_SUCCESS);  // MPI_T is not initialised
+    REQUIRE(MPI_T_pvar_get_num(&number) != MPI_SUCCESS);  // MPI_T is not initialized
     OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
     const int before = controls(), start_after = control("FANLIGHT_START_AFTER");
     look_at_all();

@@ -20,7 +20,7 @@ atexit.register(lambda: [part.sum() for part in used_at_exit])
 
 # A start that fails is tried again.
 call, distributed._call = distributed._call, lambda name: call("free", distributed._Pointer())
-refused(RuntimeError, ["not initialised"], lambda: fanlight.global_array(comm, 3))
+refused(RuntimeError, ["not initialized"], lambda: fanlight.global_array(comm, 3))
 distributed._call = call
 
 # Parts: the last is shorter.

@@ -1,4 +1,4 @@
-// A neighborhood in which one rank has no neighbours: it goes on at once, and takes part in the counting of operations
+// A neighborhood in which one rank has no neighbors: it goes on at once, and takes part in the counting of operations
 // nevertheless.  Many calls, since only after some does a rank wait for all others.
 #include "case.h"
 
