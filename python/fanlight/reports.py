@@ -11,6 +11,7 @@ import tempfile
 from glob import escape as escape_pattern
 from io import StringIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
@@ -18,10 +19,12 @@ from rich.table import Table
 from rich.text import Text
 
 from .errors import FanlightError
-from .launch import Launcher
 from .pictures import written
 from .tables import table
 from .units import format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from .launch import Launcher
 
 
 class Report(dict):

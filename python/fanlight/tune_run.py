@@ -144,7 +144,7 @@ class Run:
             plan.write_text(tune_plan.text_of(cells))
             outcome = bench_run.run_once(ready, ranks, machine_cores(), [f"--seconds={each:.4f}", f"--seed={self.plan['seed'] + launch}", str(plan)], True,
                                          on_line, timeout=120 + 5 * each * len(cells), launcher_arguments=self.plan["launcher_arg"])
-        if said := re.search(r"single copy (yes|no)[^,]*, (\d+) ranks on (\d+) cores", outcome.said):
+        if said := re.search(r"single copy (yes|no)\b.*, (\d+) ranks on (\d+) cores", outcome.said):
             on_line({"type": "facts", "single_copy": said[1] == "yes", "oversubscribed": int(said[2]) > int(said[3])})
         if not outcome.problem:
             return []

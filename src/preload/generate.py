@@ -35,7 +35,8 @@ def wrappers(functions):
     parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in ("waited", "tested", "polled", "starts", "freed", "kept", "window_gone")]
+    kinds = ("waited", "tested", "polled", "starts", "freed", "kept", "window_gone")
+    parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in kinds]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop"]
     names = ", ".join(f'"{f.operation}"' for f in functions if f.is_collective)
     parts += [f"static constexpr const char* names[] = {{{names}}};",

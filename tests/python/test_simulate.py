@@ -97,7 +97,8 @@ def links(rendezvous):
 @pytest.mark.parametrize("asked,said,copied_once", [
     (0, "single copy no, 2 ranks on 2 cores", 1 << 62), (0, "single copy yes, 2 ranks on 2 cores", 32768),
     (0, "single copy yes from 50000 bytes on, 2 ranks on 2 cores", 50000), (0, "single copy yes from 50000 bytes on, 4 ranks on 2 cores", 1 << 62),
-    (0, "single copy yes, only where a rule says so, 2 ranks on 2 cores", 1 << 62), (4096, "single copy yes, only where a rule says so, 2 ranks on 2 cores", 4096),
+    (0, "single copy yes, only where a rule says so, 2 ranks on 2 cores", 1 << 62),
+    (4096, "single copy yes, only where a rule says so, 2 ranks on 2 cores", 4096),
     (4096, "single copy yes, 4 ranks on 2 cores", 4096), (4096, "single copy no, 2 ranks on 2 cores", 1 << 62)])
 def test_the_model_copies_once_where_the_run_did(asked, said, copied_once):
     from fanlight import measured
