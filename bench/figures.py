@@ -125,7 +125,8 @@ def slower() -> str:
 <!-- Written by bench/figures.py; do not change it by hand. -->
 
 Calls for which Fanlight takes more than 5 % longer than the MPI library, and in parentheses the largest factor.
-It is measured as in [README](../README.md#measured); in all other calls Fanlight takes at most 5 % longer, and mostly much less.
+It is measured as in [README](../README.md#measured); in all other calls that were measured
+Fanlight takes at most 5 % longer, and in most of them less time than the MPI library.
 
 """ + "".join(f"- **{place}**: " + "; ".join(f"{mpi}'s {', '.join(calls)}" for mpi, calls in of.items()) + "\n" for place, of in lines.items())
 

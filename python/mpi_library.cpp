@@ -43,7 +43,7 @@ void raise_mpi(int code) {
 void must_be_up(const char* name) {
     int flag = 0;
     library.is_finalized(&flag);
-    if (flag) throw std::runtime_error(std::string(name) + ": MPI has been finalised (MPI_Finalize)");
+    if (flag) throw std::runtime_error(std::string(name) + ": MPI has been finalized (MPI_Finalize)");
     if (library.initialized) return;
     library.is_initialized(&flag);
     if (!flag) throw std::runtime_error(std::string(name) + ": MPI has not been initialized (MPI_Init)");

@@ -108,7 +108,7 @@ def _folders_of_wrapper(mpi: Mpi) -> list[Path]:
     """Where the compiler wrapper beside the launcher looks for headers."""
     for wrapper in (mpi.launcher.with_name(name) for name in (f"mpicc.{mpi.kind}", "mpicc")):
         if os.access(wrapper, os.X_OK):
-            said = subprocess.run([wrapper, "-show"], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
+            said = subprocess.run([wrapper, "-show"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60).stdout
             return [Path(word) for word in re.findall(r"-I(\S+)", said)]
     return []
 
@@ -116,7 +116,10 @@ def _folders_of_wrapper(mpi: Mpi) -> list[Path]:
 def _header_folder(mpi: Mpi) -> Path | None:
     prefix = mpi.library.parent.parent
     debian = mpi.library.parent / mpi.kind / "include"
-    return next((f for f in (prefix / "include", prefix / "include" / "mpi", debian, *_folders_of_wrapper(mpi)) if (f / "mpi.h").exists()), None)
+    folders = (prefix / "include", prefix / "include" / "mpi", debian, *_folders_of_wrapper(mpi))
+    # A plain mpicc may be another MPI's.
+    return next((f for f in folders if (f / "mpi.h").exists() and
+                 ("OMPI_MAJOR_VERSION" in (f / "mpi.h").read_text(errors="replace")) == (mpi.abi == "openmpi")), None)
 
 
 def _compile(mpi: Mpi, name: str) -> Path:

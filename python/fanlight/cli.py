@@ -75,7 +75,7 @@ def run(
             raise FanlightError(f"--algorithm: {e}", "`fanlight list` shows the names.") from e
     if plain and (report or report_file or trace):
         raise FanlightError("--plain runs without Fanlight, so there is nothing to report",
-                            "To see the MPI library's own times, set FANLIGHT_ALGORITHM=native.")
+                            "To see the MPI library's own times, set FANLIGHT=0 and leave --plain out.")
     pictures.check(report_file, trace)
     for variable, file in (("FANLIGHT_TRACE", trace), ("FANLIGHT_REPORT", report_file)):
         if file:
@@ -84,7 +84,9 @@ def run(
     preloads = [] if plain else [libraries.preload_for(found.abi)]
     if shared_heap and plain:
         raise FanlightError("--plain runs without Fanlight, and so without its shared heap", "Leave one of them out.")
-    if not plain and (shared_heap or os.environ.get("FANLIGHT_HEAP") == "shared"):
+    heap = os.environ.get("FANLIGHT_HEAP", "auto")
+    preloads_heap = any(Path(file).name.startswith(libraries.HEAP) for file in libraries.preloaded())
+    if not plain and (shared_heap or heap == "shared" or (heap == "auto" and preloads_heap)):
         preloads.insert(0, libraries.shared_heap())
         settings["FANLIGHT_HEAP"] = "shared"
     if launch.is_a_rank() and not show:

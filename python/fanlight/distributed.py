@@ -47,7 +47,7 @@ _ALL = 0  # FANLIGHT_TEAM_ALL
 
 def _call(name: str, *arguments: Any) -> None:
     if MPI.Is_finalized():
-        raise RuntimeError("global_array: MPI has been finalised (MPI_Finalize)")
+        raise RuntimeError("global_array: MPI has been finalized (MPI_Finalize)")
     code = _functions[name](*arguments)
     if code:
         text = f"global_array: {_functions['message']().decode()}"
@@ -127,7 +127,7 @@ class GlobalArray:
         if found is not None:
             return found
         if MPI.Is_finalized():
-            raise RuntimeError("global_array: MPI has been finalised (MPI_Finalize)")
+            raise RuntimeError("global_array: MPI has been finalized (MPI_Finalize)")
         address = _functions["ptr"](_Pointer(unit, pointer.segment, 0))
         if not address:
             return None

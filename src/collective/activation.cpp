@@ -68,7 +68,9 @@ bool single_copy_pays(CopySpeed* speed, const std::vector<Presence>& all, int ra
 // them; asking MPI would need all of them, here are those of one communicator.  Of ranks that are bound to parts of the
 // node each part has its share.
 int ranks_on(int cores, int size) {
-    const int all = cores_of_cpuset();
+    // What the launcher, whose child this is, may bind ranks to.
+    const pid_t launcher[] = {getppid(), 0};
+    const int all = std::min(cores_of_cpuset(), affinity_cores(launcher));
     if (cores > all) return size;  // each in a cpuset of its own
     int ranks = size;
     for (const char* name : {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"})
@@ -341,7 +343,7 @@ std::unique_ptr<CommunicatorContext> activate(MPI_Comm comm, int rank, int size,
         if (reason != Reason::several_nodes) return nullptr;
     }
     auto context = activate_nodes(comm, rank, size, Nodes::machines, pretended, reason);
-    if (!context && reason == Reason::several_nodes) context = activate_nodes(comm, rank, size, Nodes::containers, pretended, reason);
+    if (!context && reason == Reason::several_nodes && !several_nodes(pretended)) context = activate_nodes(comm, rank, size, Nodes::containers, pretended, reason);
     return context;
 }
 

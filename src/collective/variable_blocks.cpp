@@ -81,8 +81,6 @@ std::size_t offset_of(const BlockList& list, int rank) {
 }
 std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
 
-Elements own_block_of(const BlockList& list, int rank, const void* memory) { return list.of(static_cast<std::size_t>(rank), memory); }
-
 // The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
 // operations the ranks that are not the root have nothing else.
 bool same_own(const LastCall& last, const void* own, MPI_Count count, MPI_Datatype handle) {
@@ -193,7 +191,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
     if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, own_block_of(list, s->rank, receive))))
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, list.of(static_cast<std::size_t>(s->rank), receive))))
         return call.pass(Reason::arguments);
     const std::size_t received = own_bytes(list, s->rank), sent = in_place ? received : own.bytes();
     if (!can_pack(list.total)) return call.pass(Reason::too_large);
@@ -235,7 +233,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     BlockList& list = per_thread<BlockList, struct OfGatherv>();
     if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, receive))) return call.pass(Reason::arguments);
+    if (is_root && !in_place && wrongly_in_place(own, list.of(static_cast<std::size_t>(root), receive))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
     if (is_root && !in_place && !call.own_block_fits(*s, Operation::gatherv, own.bytes(), own_bytes(list, root))) return nullptr;
 
@@ -282,7 +280,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     BlockList& list = per_thread<BlockList, struct OfScatterv>();
     if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && wrongly_in_place(own, own_block_of(list, root, send))) return call.pass(Reason::arguments);
+    if (is_root && !in_place && wrongly_in_place(own, list.of(static_cast<std::size_t>(root), send))) return call.pass(Reason::arguments);
     if (!call.serves(chosen)) return nullptr;
     if (is_root && !in_place && !call.own_block_fits(*s, Operation::scatterv, own_bytes(list, root), own.bytes())) return nullptr;
 

@@ -124,11 +124,15 @@ bool Group::all_leave(std::string_view name) {
     store(shared_slots_.member(rank_).left, left);
     bool begun = false;
     waiter()(-1, std::string(name).c_str(), [&] {
+        bool all = true;
         for (int r = 0; r < size_; ++r) {
-            begun |= load(shared_slots_.called(r, sequence_).taken) > sequence_;
-            if (!begun && load(shared_slots_.member(r).left) < left) return false;
+            const auto has_left = [&] { return load(shared_slots_.member(r).left) >= left; };
+            if (has_left()) continue;
+            all = false;
+            // Whoever has left meanwhile may have begun what comes next.
+            begun |= load(shared_slots_.called(r, sequence_).taken) > sequence_ && !has_left();
         }
-        return true;
+        return all || begun;
     });
     return !begun;
 }

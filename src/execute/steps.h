@@ -221,7 +221,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const auto* cell = reinterpret_cast<const Cell*>(slot + s.cell);
                 std::uint64_t flag;
                 if (!wait(s.peer, [&] { return flag_has_tag(flag = load(cell->flag), sequence, s.tag); })) return false;
-                if (s.place == Place::direct && !wait(s.peer, [&] { return !is_lent(flag = load(cell->flag)); })) return false;
+                if (s.place == Place::direct && !wait(s.peer, [&] { return place_of(flag = load(cell->flag)) != Place::direct || !is_lent(flag); })) return false;
                 __builtin_prefetch(ahead + s.cell);
                 if constexpr (Wait::in_order) note_done(s.peer, sequence);
                 if (place_of(flag) != s.place || (s.place != Place::direct && bytes_of(cell->where) != s.bytes)) [[unlikely]]

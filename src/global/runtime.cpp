@@ -163,7 +163,7 @@ fanlight_code fanlight_init() {
     if (runtime.users == 0) {
         int over = 0;
         MPI_Finalized(&over);
-        if (over) return fail(FANLIGHT_ERR_STATE, "MPI has been finalised");
+        if (over) return fail(FANLIGHT_ERR_STATE, "MPI has been finalized");
         if (const fanlight_code error = start()) {
             end();
             return error;

@@ -29,7 +29,7 @@ struct CoresReport {
 // shared one core.
 int affinity_cores(std::span<const pid_t> pids = {});
 
-// The CPUs of this process's cpuset (version 2 or 1), else those that are online: what a launcher has to bind ranks to.
+// The CPUs of this process's cpuset (version 2 or 1), else those that are online.
 int cores_of_cpuset(const CgroupPaths& = {}, const std::filesystem::path& system = system_files);
 
 // The CPUs of this process's own mask; empty: it cannot be read.

@@ -228,6 +228,7 @@ MISMATCHED = {
     "neighbor-own": "rank 0 sends 72 bytes to itself where it expects 32 in neighbor-alltoallv",
     "gatherv": "rank . (sends 72 bytes where rank 0 expects 32 from it|has 72 bytes where rank 0 expects at most 32) in gatherv",
     "gatherv-once": "rank . sends 72000 bytes where rank 0 expects 32 from it in gatherv",
+    "gatherv-lent": "rank . sends 20000 bytes where rank 0 expects 80000 from it in gatherv",
     "neighbor": "rank . expects (32 and 24|24 and 32) bytes from rank ., which sends one block along all edges, in neighbor_allgather",
     "ilength": "allreduce of (8|16) bytes where rank . calls allreduce of (8|16) bytes",
     "igatherv": "rank . sends 72 bytes where rank 0 expects 32 from it in gatherv",
@@ -240,7 +241,8 @@ def test_ranks_call_different_collectives(mpi, how, fanlight_only):
     if how == "igatherv" and mpi is not MPICH:
         pytest.skip("one MPI is enough")
     # A block that its writer alone would copy once.
-    settings = {"igatherv": {"SINGLE_COPY": "off"}, "gatherv-once": {"ALGORITHM": "gatherv:all-write-root(once=32K)"}}.get(how, {})
+    settings = {"igatherv": {"SINGLE_COPY": "off"}, "gatherv-once": {"ALGORITHM": "gatherv:all-write-root(once=32K)"},
+                "gatherv-lent": {"ALGORITHM": "gatherv:all-write-root(once=64K)", "LENT_FROM": "4K"}}.get(how, {})
     result = run(mpi, 3, f"mismatched {how}", settings, timeout=30).must_be_ok()
     assert "3 ranks got an error" in result.out, str(result)
     assert re.search(MISMATCHED[how], result.err), str(result)
@@ -511,6 +513,9 @@ def test_ranks_that_are_bound_to_cores(tmp_path, fanlight_only):
     assert result.report.algorithms("allreduce") == {"by-levels(recursive-doubling)"}, str(result)
     result = run(MPICH, 3, "different_first_ranks", {"VERBOSE": 1}, options=["-bind-to", "user:0,1,1"]).must_be_ok()
     assert re.findall(r"(\d) ranks on (\d) cores", result.err) == [("2", "1"), ("3", "2"), ("3", "2")], str(result)
+    # Bound to no cores of their own, by a launcher that may use one core: all of the job share it.
+    result = run(MPICH, 3, "different_first_ranks", {"VERBOSE": 1}, before=["taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))]).must_be_ok()
+    assert re.findall(r"(\d) ranks on (\d) cores", result.err) == [("3", "1")] * 3, str(result)
 
 
 @parametrize("mpi", [MPICH, OPENMPI], ids=str)

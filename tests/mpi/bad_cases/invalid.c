@@ -117,6 +117,11 @@ int main(int argc, char **argv) {
     in[0] = 5, out[0] = 6, out[1] = 7;
     SAY(Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself));
     if (rank == 0) printf("taken: %d, behind it: %d\n", out[0], out[1]);
+    // No rank waits for another in it, so some begin the next call before others have left this one.
+    for (int i = 0; i < 300; ++i) {
+        MPI_Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself);
+        REQUIRE(MPI_Allreduce(MPI_IN_PLACE, out, 1, MPI_INT, MPI_SUM, itself) == MPI_SUCCESS);
+    }
     MPI_Comm_free(&itself);
     // All ranks alike send less than they expect.
     in[0] = rank + 1;

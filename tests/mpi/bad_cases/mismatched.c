@@ -31,6 +31,19 @@ static int wrong_call(const char *how, MPI_Comm comm) {
     if (!strcmp(how, "scatterv")) return MPI_Scatterv(in, counts, displacements, MPI_DOUBLE, out, odd ? 4 : 3, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "gatherv")) return MPI_Gatherv(in, odd ? 4 : 9, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
     if (!strcmp(how, "gatherv-once")) return MPI_Gatherv(in, odd ? 4 : 9000, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+    if (!strcmp(how, "gatherv-lent")) {  // from memory that the root loads from
+        double *lent;
+        MPI_Alloc_mem(20000, MPI_INFO_NULL, &lent);
+        memset(lent, 0, 20000);
+        int error = MPI_SUCCESS;
+        for (int i = 0, n = 2500; i < 20 && error == MPI_SUCCESS; ++i) {
+            if (i == 19) n = 10000;
+            for (int r = 0; r < size; ++r) counts[r] = n, displacements[r] = n * r;
+            error = MPI_Gatherv(odd ? in : lent, odd ? n : 2500, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, 0, comm);
+        }
+        MPI_Free_mem(lent);
+        return error;
+    }
     // The one block of a neighbor, along two edges.
     counts[1] = 3;
     if (!strcmp(how, "neighbor")) return MPI_Neighbor_allgatherv(in, 4, MPI_DOUBLE, out, counts, displacements, MPI_DOUBLE, comm);

@@ -103,7 +103,7 @@ for call in (lambda: fanlight.allreduce(comm, double), lambda: fanlight.iallredu
     try:
         call()
     except RuntimeError as e:
-        assert "MPI has been finalised" in str(e)
+        assert "MPI has been finalized" in str(e)
     else:
         raise AssertionError("not refused after MPI_Finalize")
 assert kept.test()

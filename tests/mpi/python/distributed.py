@@ -122,7 +122,7 @@ if "finalize" in sys.argv:
         try:
             call()
         except RuntimeError as e:
-            assert "MPI has been finalised" in str(e), e
+            assert "MPI has been finalized" in str(e), e
         else:
             raise AssertionError("not refused after MPI_Finalize")
 if me == 0:

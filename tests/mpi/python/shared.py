@@ -87,6 +87,6 @@ assert kept.array.sum() == 6
 try:
     fanlight.shared_array(comm, 3)
 except RuntimeError as e:
-    assert "MPI has been finalised" in str(e)
+    assert "MPI has been finalized" in str(e)
 else:
     raise AssertionError("not refused after MPI_Finalize")
