@@ -170,7 +170,7 @@ Topology pretended_topology(MPI_Comm comm, int size) {
 // What all ranks say of where they are; `node` is the number of this one's.
 Topology real_topology(MPI_Comm comm, int size, int node) {
     static const Location own = location_of(own_cpus());
-    Location location = own;
+    Location location = config().rounding == "nodes" ? Location{} : own;
     location.node = node;
     std::vector<Location> all(static_cast<std::size_t>(size));
     mpi().Allgather(&location, sizeof location, MPI_BYTE, all.data(), sizeof location, MPI_BYTE, comm);

@@ -95,7 +95,7 @@ Config read(std::vector<std::string>& errors) {
     one_of("single_copy", c.single_copy, defaults.single_copy, {"auto", "on", "off"}, errors);
     one_of("transport", c.transport, defaults.transport,
            {"auto", "shared", "message", "rma-fence", "rma-lock", "rma-flush"}, errors);
-    one_of("rounding", c.rounding, defaults.rounding, {"own", "mpi"}, errors);
+    one_of("rounding", c.rounding, defaults.rounding, {"own", "nodes", "mpi"}, errors);
     one_of("guard", c.guard, defaults.guard, {"on", "off", "record"}, errors);
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
     if (parse_boolean(c.heap) == false) c.heap = "off";

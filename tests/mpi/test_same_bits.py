@@ -1,4 +1,7 @@
-"""The bits of sums that round: the same however data is moved, and with FANLIGHT_ROUNDING=mpi the MPI library's."""
+"""The bits of sums that round: the same however data is moved, with FANLIGHT_ROUNDING=nodes wherever ranks are bound, and with
+FANLIGHT_ROUNDING=mpi the MPI library's."""
+
+import os
 
 import pytest
 
@@ -33,6 +36,14 @@ def test_however_data_is_moved(mpi, ranks, longest, nodes, fanlight_only):
     for way, other in zip(ways[1:], others):
         assert not differences(first, other), f"{ways[0]} and {way}: {sorted(differences(first, other))}"
     assert runs[0].report.calls("reduce_scatter_block") > 0 and runs[0].report.calls("exscan") > 0, str(runs[0])
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) != 2, reason="binds ranks to two cores")
+def test_wherever_ranks_are_bound(fanlight_only):
+    halves = ["-bind-to", "user:" + ",".join(["0"] * 17 + ["1"] * 17)]
+    for rounding in ("own", "nodes"):
+        free, bound = (bits(run(MPICH, 34, "same_bits 500", {"ROUNDING": rounding}, options=options)) for options in ([], halves))
+        assert bool(differences(free, bound)) == (rounding == "own"), differences(free, bound)
 
 
 @parametrize("mpi,ranks", [(MPICH, 3), (OPENMPI, 5), repeated(MPICH, 4), repeated(IMPI, 3), repeated(OPENMPI, 4)], ids=str)
