@@ -1,4 +1,4 @@
-// Which bits a sum of floating-point numbers has follows from the operation, its length and the ranks
+// Which bits a sum of floating-point numbers has follows from the operation, its length, the ranks and their topology
 // alone: not from whether data is copied once, which is measured, nor from how many cores there are.
 #include <gtest/gtest.h>
 
