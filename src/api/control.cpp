@@ -13,23 +13,12 @@
 #include "collective/library.h"
 #include "collective/report.h"
 #include "collective/communicator_context.h"
+#include "collective/error.h"
 #include "fanlight/collectives.h"
 
 namespace fanlight {
 
 namespace {
-
-// Raised as MPI's own errors are.  One class, whose text is that of the last error.
-int raise(MPI_Comm comm, const std::string& message) {
-    static const int error_class = [] {
-        int made = MPI_ERR_OTHER;
-        mpi().Add_error_class(&made);
-        return made;
-    }();
-    mpi().Add_error_string(error_class, ("fanlight: " + message).substr(0, MPI_MAX_ERROR_STRING - 1).c_str());
-    mpi().Comm_call_errhandler(comm, error_class);
-    return error_class;
-}
 
 // By all ranks together, before anything else: the MPI library judges the handle.  Null where
 // Fanlight does not look at communicators.

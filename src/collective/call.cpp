@@ -1,6 +1,7 @@
 #include "collective/call.h"
 
 #include "collective/device_memory.h"
+#include "collective/error.h"
 #include "collective/guard.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
@@ -40,8 +41,7 @@ void Call::guard_learns() const { compared_->over(); }
 
 int raised(const std::exception& e, MPI_Comm comm) {
     say(e.what());
-    mpi().Comm_call_errhandler(comm, MPI_ERR_OTHER);
-    return MPI_ERR_OTHER;
+    return raise(comm, e.what());
 }
 
 std::size_t bytes_of(const void* buffer, MPI_Count count, MPI_Datatype handle) {

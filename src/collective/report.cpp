@@ -276,17 +276,19 @@ std::string table(const Whole& whole) {
 }
 
 void put_to(const std::string& where, const Whole& whole) {
-    if (where == "-") {
+    const auto print = [&] {
         const std::string text = table(whole);
         std::fwrite(text.data(), 1, text.size(), stderr);
-        return;
-    }
+    };
+    if (where == "-") return print();
     const std::string text = json(whole);
     std::FILE* file = std::fopen(where.c_str(), "w");
     bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     if (file) written &= std::fclose(file) == 0;  // what is buffered until then
     const int error = errno;
-    if (!written) throw std::runtime_error("the report: cannot write " + where + ": " + std::strerror(error));
+    if (written) return;
+    print();  // a long run may stand behind it
+    throw std::runtime_error("the report: cannot write " + where + ": " + std::strerror(error));
 }
 
 // By all of `all`, which need not all name one.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "collective/communicator.h"
+#include "collective/error.h"
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "collective/progress.h"
@@ -76,20 +77,21 @@ OperationsInFlight& operations_in_flight() {
 
 InFlightOperation& started(Run& run) { return static_cast<InFlightOperation&>(run); }
 
-// Those whose operations were mismatched, by the numbers that the MPI library hands back to us.
+// Those whose operations were mismatched, by the numbers that the MPI library hands back to us, and their errors.
 struct Failed {
     std::mutex mutex;
-    std::unordered_set<const void*> numbers;
+    std::unordered_map<const void*, int> numbers;
     std::atomic<bool> any{false};
 };
 Failed& failed() {
     static Failed& f = *new Failed;
     return f;
 }
-bool is_failed(const void* number) {
-    if (!failed().any) return false;
+int error_of(const void* number) {
+    if (!failed().any) return MPI_SUCCESS;
     const std::scoped_lock lock(failed().mutex);
-    return failed().numbers.contains(number);
+    const auto found = failed().numbers.find(number);
+    return found == failed().numbers.end() ? MPI_SUCCESS : found->second;
 }
 
 // What MPI calls an empty status, but for those.
@@ -98,7 +100,7 @@ extern "C" int fanlight_request_query(void* number, MPI_Status* status) {
     mpi().Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_ANY_SOURCE;
     status->MPI_TAG = MPI_ANY_TAG;
-    return is_failed(number) ? MPI_ERR_OTHER : MPI_SUCCESS;
+    return error_of(number);
 }
 extern "C" int fanlight_request_free(void* number) {
     if (failed().any) {
@@ -264,15 +266,16 @@ void InFlightOperation::complete() {
 }
 
 void InFlightOperation::raise() {
+    const std::string why = context->group().why_mismatched();
+    say(why);
     {
         const std::scoped_lock lock(requests::failed().mutex);
-        requests::failed().numbers.insert(number_);
+        requests::failed().numbers[number_] = error_code(why);
         requests::failed().any = true;
     }
-    say(context->group().why_mismatched());
     // Its handle may be another one's by now.
     const Communicator* const known = communicators::find(context->comm());
-    mpi().Comm_call_errhandler(known && known->starts_with(*context) ? context->comm() : MPI_COMM_WORLD, MPI_ERR_OTHER);
+    fanlight::raise(known && known->starts_with(*context) ? context->comm() : MPI_COMM_WORLD, why);
 }
 
 }  // namespace fanlight

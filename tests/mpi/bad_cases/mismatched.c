@@ -136,6 +136,10 @@ int main(int argc, char **argv) {
     int class = MPI_SUCCESS;
     MPI_Error_class(error, &class);
     REQUIRE(class == MPI_ERR_OTHER);
+    char text[MPI_MAX_ERROR_STRING];
+    int length;
+    MPI_Error_string(error, text, &length);
+    REQUIRE(strstr(text, "fanlight: "));
     REQUIRE(right_call(argv[1], comm) != MPI_SUCCESS);
     if (argc > 2) fail_many(comm);
     int mine = 1, all = 0;
