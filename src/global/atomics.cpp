@@ -117,6 +117,7 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
     if (count == 0 || op == FANLIGHT_NO_OP) return FANLIGHT_OK;  // MPI_Accumulate takes no MPI_NO_OP
     if (!values) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_accumulate: no values");
     if (t.segment->direct) {
+        progress_now_and_then();
         const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T) {
             T* const elements = reinterpret_cast<T*>(t.address());
@@ -150,6 +151,7 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
     if (!before || (!value && op != FANLIGHT_NO_OP))
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or a null pointer for the result");
     if (t.segment->direct) {
+        progress_now_and_then();
         const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T operand) {
             if (value) std::memcpy(&operand, value, sizeof operand);
@@ -175,6 +177,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
     if (!value || !compare || !before)
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or a null pointer for the result");
     if (t.segment->direct) {
+        progress_now_and_then();
         with_type(type, [&]<class T>(T wanted) {
             if constexpr (std::integral<T>) {
                 T old;

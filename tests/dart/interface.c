@@ -402,25 +402,52 @@ static void pools(void)
         DO(dart_memfree(one));
 }
 
-// A unit that waits by reading its own memory, as for a halo's signal, lets the others at it.
+// A unit that waits for its own memory to change, as for a halo's signal, lets the others at what they reach by MPI.
 static void signals(void)
 {
+    enum { by_get, by_get_of_registered, by_fetch, by_swap, by_flush, by_lock, ways };
     dart_gptr_t allocated, registered;
+    dart_lock_t lock;
     int memory = 0, *own;
     DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, DART_TYPE_INT, &allocated));
     DO(dart_gptr_getaddr(at(allocated, me, 0), (void **)&own));
-    *own = 0;
     DO(dart_team_memregister(DART_TEAM_ALL, 1, DART_TYPE_INT, &memory, &registered));
-    barrier();
-    for (int way = 0; way < 2; way++) {
-        const dart_gptr_t p = way ? registered : allocated;
-        int one = 1, before, seen = 0;
-        if (me > 0)
-            DO(dart_fetch_and_op(p, &one, &before, DART_TYPE_INT, DART_OP_SUM));
-        while (me == 0 && seen < units - 1)
-            DO(dart_get_blocking(&seen, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_team_lock_init(DART_TEAM_ALL, &lock));
+    for (int way = 0; way < ways; way++) {
+        *own = memory = 0;
+        const int one = 1, all = units - 1;
+        int before, seen = 0;
+        int32_t held = way != by_lock || units == 1;
+        if (way == by_lock && me == 1)
+            DO(dart_lock_acquire(lock));
         barrier();
+        if (me > 0) {
+            DO(dart_fetch_and_op(registered, &one, &before, DART_TYPE_INT, DART_OP_SUM));
+            DO(dart_fetch_and_op(allocated, &one, &before, DART_TYPE_INT, DART_OP_SUM));
+        }
+        if (way == by_lock && me == 1)
+            DO(dart_lock_release(lock));
+        while (me == 0 && (seen < all || !held)) {
+            switch (way) {
+                case by_get: DO(dart_get_blocking(&seen, allocated, 1, DART_TYPE_INT, DART_TYPE_INT)); break;
+                case by_get_of_registered: DO(dart_get_blocking(&seen, registered, 1, DART_TYPE_INT, DART_TYPE_INT)); break;
+                case by_fetch: DO(dart_fetch_and_op(allocated, NULL, &seen, DART_TYPE_INT, DART_OP_NO_OP)); break;
+                case by_swap: DO(dart_compare_and_swap(allocated, &all, &all, &seen, DART_TYPE_INT)); break;
+                case by_flush:
+                    DO(dart_flush(allocated));
+                    seen = *(volatile int *)own;
+                    break;
+                default:
+                    DO(dart_lock_try_acquire(lock, &held));
+                    seen = all;
+            }
+        }
+        if (way == by_lock && me == 0 && units > 1)
+            DO(dart_lock_release(lock));
+        barrier();
+        CHECK(me > 0 || memory == all);
     }
+    DO(dart_team_lock_destroy(&lock));
     DO(dart_team_memderegister(registered));
     DO(dart_team_memfree(allocated));
 }
