@@ -146,10 +146,13 @@ DART_EXPORT void dart_config(dart_config_t **config) DART_NOTHROW;
 
 /* ---- types and operators of the program --------------------------------------------------- */
 
+/* The base types are basic or custom. */
+
 /* Blocks of `blocklen` elements, the starts `stride` elements apart. */
 DART_EXPORT dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, size_t blocklen,
                                                 dart_datatype_t *newtype);
-/* Block i has blocklen[i] elements and begins at element offset[i]. */
+/* Block i has blocklen[i] elements and begins at element offset[i].  Where the type is repeated, the next one begins as
+ * many elements later as there are from its first to its last, as in MPI. */
 DART_EXPORT dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[],
                                                 const size_t offset[], dart_datatype_t *newtype);
 /* Elements of so many bytes that only operators of the program understand. */
@@ -272,7 +275,8 @@ DART_EXPORT dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator) DART_
 
 /* ---- one-sided communication --------------------------------------------------------------- */
 
-/* nelem counts elements of the base types, which must be the same on both sides. */
+/* nelem counts elements of the base types, which must be the same on both sides, or custom types of the same number of
+ * bytes. */
 
 /* Complete after a flush. */
 DART_EXPORT dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,

@@ -134,7 +134,7 @@ static void memory(void)
     for (int i = 0; i < 100; i++)
         own[i] = 1000 * me + i;
     barrier();
-    int right = (me + 1) % units, buffer[100];
+    int right = (me + 1) % units, buffer[101];
     DO(dart_get_blocking(buffer, at(p, right, 4 * 7), 10, column, DART_TYPE_INT));
     for (int i = 0; i < 10; i++)
         CHECK(buffer[i] == 1000 * right + 10 * i + 7);
@@ -142,7 +142,14 @@ static void memory(void)
     CHECK(buffer[0] == 1000 * right + 50 && buffer[1] == 1000 * right + 51 && buffer[4] == 1000 * right + 5);
     DO(dart_get_blocking(buffer, at(p, right, 0), 10, column, list));
     CHECK(buffer[50] == 1000 * right && buffer[51] == 1000 * right + 10 && buffer[3] == 1000 * right + 20);
-    BAD(dart_get_blocking(buffer, p, 4, list, DART_TYPE_INT));
+    // Its next elements as far on as its first and its last are apart; an empty block counts for nothing.
+    CHECK(buffer[99] == 1000 * right + 50 && buffer[100] == 1000 * right + 60 && buffer[52] == 1000 * right + 70);
+    DO(dart_type_destroy(&list));
+    DO(dart_type_create_indexed(DART_TYPE_INT, 3, (size_t[]){1, 0, 1}, (size_t[]){2, 0, 4}, &list));
+    DO(dart_get_blocking(buffer, at(p, right, 0), 4, list, DART_TYPE_INT));
+    CHECK(buffer[0] == 1000 * right + 2 && buffer[1] == 1000 * right + 4 && buffer[2] == 1000 * right + 5 &&
+          buffer[3] == 1000 * right + 7);
+    BAD(dart_get_blocking(buffer, p, 3, list, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, p, 4, DART_TYPE_INT, DART_TYPE_FLOAT));
     BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, DART_TYPE_INT, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, column, DART_TYPE_INT));
@@ -162,7 +169,31 @@ static void memory(void)
     BAD(dart_type_destroy(&list));
     DO(dart_type_create_custom(12, &custom));
     DO(dart_put_blocking(at(p, right, 0), buffer, 3, custom, custom));
-    DO(dart_type_destroy(&custom));
+    barrier();
+    // Custom types as the elements of others; those of one length are the same.
+    for (int i = 0; i < 100; i++)
+        own[i] = 1000 * me + i;
+    barrier();
+    dart_datatype_t same, longer;
+    DO(dart_type_create_custom(12, &same));
+    DO(dart_type_create_custom(16, &longer));
+    DO(dart_type_create_strided(custom, 2, 1, &column));
+    DO(dart_type_create_indexed(same, 2, (size_t[]){1, 2}, (size_t[]){9, 1}, &list));
+    DO(dart_get_blocking(buffer, at(p, right, 0), 4, column, same));
+    for (int i = 0; i < 12; i++)
+        CHECK(buffer[i] == 1000 * right + i / 3 * 6 + i % 3);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 3, list, custom));
+    for (int i = 0; i < 9; i++)
+        CHECK(buffer[i] == 1000 * right + (i < 3 ? 27 : 0) + i);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 3, column, list));
+    CHECK(buffer[27] == 1000 * right && buffer[3] == 1000 * right + 6 && buffer[8] == 1000 * right + 14);
+    BAD(dart_get_blocking(buffer, p, 1, custom, longer));
+    BAD(dart_get_blocking(buffer, p, 1, longer, DART_TYPE_LONG_DOUBLE));
+    BAD(dart_type_create_strided(column, 2, 1, &longer));
+    barrier();
+    const dart_datatype_t made[] = {custom, same, longer, column, list};
+    for (int i = 0; i < 5; i++)
+        DO(dart_type_destroy(&(dart_datatype_t){made[i]}));
 
     int v = 77 + me, got = 0;
     DO(dart_put_blocking(at(p, right, 0), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
