@@ -362,6 +362,7 @@ DART_EXPORT dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dar
 typedef struct dart_lock_struct *dart_lock_t;
 #define DART_LOCK_NULL ((dart_lock_t)NULL)
 DART_EXPORT dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock) DART_NOTHROW;
+/* Collective, and sets *lock to null; a null lock, or one that has gone with its team, is destroyed already. */
 DART_EXPORT dart_ret_t dart_team_lock_destroy(dart_lock_t *lock) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_lock_acquire(dart_lock_t lock) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *result) DART_NOTHROW;

@@ -613,7 +613,16 @@ static void locks(void)
     DO(dart_team_lock_destroy(&lock));
     CHECK(!dart_lock_initialized(gone));
     BAD(dart_lock_acquire(gone));
-    BAD(dart_team_lock_destroy(&gone));
+    DO(dart_team_lock_destroy(&gone));
+    CHECK(gone == DART_LOCK_NULL);
+    DO(dart_team_lock_destroy(&gone));
+    dart_team_t team;
+    DO(dart_team_clone(DART_TEAM_ALL, &team));
+    DO(dart_team_lock_init(team, &gone));
+    DO(dart_team_destroy(&team));
+    DO(dart_team_lock_destroy(&gone));
+    CHECK(gone == DART_LOCK_NULL);
+    BAD(dart_team_lock_destroy(NULL));
     DO(dart_team_memfree(p));
 }
 
