@@ -1,11 +1,11 @@
 // Atomic operations.  If all units reach all parts by loads and stores, the processor does them for all units.  Else MPI
 // does, for all units, also inside a node.  So all use an element in one way, and sums come out exactly.  A long double,
 // for which no processor has an atomic operation, is changed under a lock of the unit that owns it.
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "global/arithmetic.h"
+#include "global/mpi_calls.h"
 #include "global/runtime.h"
 #include "global/segment.h"
 
@@ -132,16 +132,14 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
 #endif
-    // MPI counts in int.
-    constexpr std::size_t longest = std::size_t{1} << 30;
-    int code = MPI_SUCCESS;
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS; i += longest) {
-        const auto n = static_cast<int>(std::min(longest, count - i));
-        const std::size_t at = i * types[type].bytes;
-        code = MPI_Accumulate(static_cast<const char*>(values) + at, n, mpi_type(type), t.unit,
-                              static_cast<MPI_Aint>(t.offset + at), n, mpi_type(type), mpi_op(op), t.segment->window);
-    }
-    return mpi_code(code, "MPI_Accumulate");
+    return mpi_code(in_pieces(count,
+                              [&](std::size_t first, int n) {
+                                  const std::size_t at = first * types[type].bytes;
+                                  return MPI_Accumulate(static_cast<const char*>(values) + at, n, mpi_type(type), t.unit,
+                                                        static_cast<MPI_Aint>(t.offset + at), n, mpi_type(type), mpi_op(op),
+                                                        t.segment->window);
+                              }),
+                    "MPI_Accumulate");
 }
 
 fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void* before, fanlight_type type,

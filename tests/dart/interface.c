@@ -521,6 +521,8 @@ static void messages(void)
         CHECK(me != root || out[0] == units * (units + 1) / 2);
     }
     BAD(dart_bcast(in, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(units), DART_TEAM_ALL));
+    if (units == 1)  // more than MPI's int counts, of which nothing is moved
+        DO(dart_bcast(in, (size_t)3 << 30, DART_TYPE_INT, DART_TEAM_UNIT_ID(0), DART_TEAM_ALL));
     in[0] = 7 * me;
     DO(dart_allgather(in, out, 1, DART_TYPE_INT, DART_TEAM_ALL));
     size_t counts[64], starts[64], send_starts[64], zero[64] = {0};
