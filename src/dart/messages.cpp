@@ -20,6 +20,7 @@ struct Call {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int size = 0, unit = 0;
+    global::Fenced fenced;
 
     Call(const char* name, dart_team_t team, dart_datatype_t dtype, std::initializer_list<size_t> counts)
         : function(name) {

@@ -129,6 +129,7 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
 #endif
@@ -158,6 +159,7 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, value, 1, before, type, op);
 #endif
@@ -187,6 +189,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
     MPI_Win win = t.segment->window;
     return flushed(MPI_Compare_and_swap(value, compare, before, mpi_type(type), t.unit,
                                         static_cast<MPI_Aint>(t.offset), win),

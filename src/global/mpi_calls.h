@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 #include "collective/mpi_header.h"
@@ -17,5 +18,13 @@ int in_pieces(std::size_t count, Act&& act) {
         code = act(i, static_cast<int>(std::min(longest, count - i)));
     return code;
 }
+
+// Around a call by which one unit learns what another one has done.  The loads and stores with which it reaches memory of
+// its node stay on their side of it, which MPI, knowing nothing of them, does not promise.
+struct Fenced {
+    Fenced() { std::atomic_thread_fence(std::memory_order_release); }
+    ~Fenced() { std::atomic_thread_fence(std::memory_order_acquire); }
+    Fenced(const Fenced&) = delete;
+};
 
 }  // namespace fanlight::global
