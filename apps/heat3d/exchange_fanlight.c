@@ -55,7 +55,6 @@ static void fill(Grid *g, int which, Times *t)
 static void end(Grid *g)
 {
     (void)g;
-    fanlight_team_barrier(FANLIGHT_TEAM_ALL);
     fanlight_free(fields);
 }
 

@@ -11,7 +11,14 @@ int grid_share(int cells, int ranks, int at, int *start)
     return (int)((long)cells * (at + 1) / ranks) - first;
 }
 
-int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
+void grid_place(const Grid *g, int rank, int at[3])
+{
+    at[0] = rank % g->ranks[0];
+    at[1] = rank / g->ranks[0] % g->ranks[1];
+    at[2] = rank / (g->ranks[0] * g->ranks[1]);
+}
+
+const char *grid_make(Grid *g, const int cells[3], int per_rank, MPI_Comm comm)
 {
     int size, largest[3];
     *g = (Grid){.comm = comm};
@@ -21,28 +28,29 @@ int grid_make(Grid *g, const int cells[3], MPI_Comm comm)
     int dims[3] = {0, 0, 0};
     MPI_Dims_create(size, 3, dims);
     for (int d = 0; d < 3; d++) {
-        g->cells[d] = cells[d];
         g->ranks[d] = dims[2 - d];
-        if (cells[d] < g->ranks[d])
-            return 0;
+        long all = (long)cells[d] * (per_rank ? g->ranks[d] : 1);
+        if (all < g->ranks[d])
+            return "fewer cells than ranks in a direction";
+        if (all > 1 << 30)
+            return "more than 2^30 cells in a direction";
+        g->cells[d] = (int)all;
     }
-    g->at[0] = g->rank % g->ranks[0];
-    g->at[1] = g->rank / g->ranks[0] % g->ranks[1];
-    g->at[2] = g->rank / (g->ranks[0] * g->ranks[1]);
+    grid_place(g, g->rank, g->at);
     int step = 1;
     for (int d = 0; d < 3; d++) {
-        g->size[d] = grid_share(cells[d], g->ranks[d], g->at[d], &g->start[d]);
+        g->size[d] = grid_share(g->cells[d], g->ranks[d], g->at[d], &g->start[d]);
         g->neighbor[d][0] = g->at[d] > 0 ? g->rank - step : -1;
         g->neighbor[d][1] = g->at[d] + 1 < g->ranks[d] ? g->rank + step : -1;
         step *= g->ranks[d];
-        largest[d] = (cells[d] + g->ranks[d] - 1) / g->ranks[d];
+        largest[d] = (g->cells[d] + g->ranks[d] - 1) / g->ranks[d];
     }
     g->stride[0] = 1;
     // The halo behind a row lies in the line of the one before the next row.
     g->stride[1] = ((size_t)largest[0] + 1 + grid_line) / grid_line * grid_line;
     g->stride[2] = g->stride[1] * ((size_t)largest[1] + 2);
     g->doubles = g->stride[2] * ((size_t)largest[2] + 2) + grid_line;
-    return 1;
+    return NULL;
 }
 
 Face grid_face(const Grid *g, int d, int side)

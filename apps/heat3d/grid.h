@@ -18,8 +18,11 @@ typedef struct Grid {
     MPI_Comm comm;
 } Grid;
 
-// False where a direction has fewer cells than ranks.
-int grid_make(Grid *grid, const int cells[3], MPI_Comm comm);
+// cells: of the whole, or of each rank.  Returns null, or what is wrong, the same on all ranks.
+const char *grid_make(Grid *grid, const int cells[3], int per_rank, MPI_Comm comm);
+
+// The place of a rank in the decomposition.
+void grid_place(const Grid *grid, int rank, int at[3]);
 
 // How many cells rank `at` of `ranks` has in a direction, and where they start.
 int grid_share(int cells, int ranks, int at, int *start);

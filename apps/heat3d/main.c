@@ -38,16 +38,27 @@ static double core_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void too_large(void)
+static const char too_large[] = "the grid is too large for the memory";
+
+// The end, by one rank.
+static void fail(const char *why, const char *help)
 {
-    fprintf(stderr, "heat3d: the grid is too large for the memory\n");
+    fprintf(stderr, "heat3d: %s\n%s", why, help);
     MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+// By all ranks, of which one says why before any ends.
+static void stop(const char *why, const char *help)
+{
+    if (rank == 0)
+        fail(why, help);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void *allocated(void *memory)
 {
     if (!memory)
-        too_large();
+        fail(too_large, "");
     return memory;
 }
 
@@ -132,31 +143,34 @@ static int solve(Grid *g, const Exchange *e, int *steps, double dt, double beta,
 // The whole field on rank 0; null on the others.
 static double *gathered(const Grid *g, const double *u)
 {
-    size_t own = (size_t)g->size[0] * (size_t)g->size[1] * (size_t)g->size[2], n = 0;
-    double *block = allocated(malloc(own * sizeof *block)), *all = NULL;
-    for (int z = 0; z < g->size[2]; z++)
-        for (int y = 0; y < g->size[1]; y++, n += (size_t)g->size[0])
-            memcpy(block + n, u + grid_index(g, 0, y, z), (size_t)g->size[0] * sizeof *block);
+    // Each rank's cells are one element of a type: there may be more of them than an int counts.
+    const double *first = u + grid_index(g, 0, 0, 0);
+    double *all = NULL;
+    MPI_Datatype plane, own;
+    MPI_Type_vector(g->size[1], g->size[0], (int)g->stride[1], MPI_DOUBLE, &plane);
+    MPI_Type_create_hvector(g->size[2], 1, (MPI_Aint)(g->stride[2] * sizeof *u), plane, &own);
+    MPI_Type_commit(&own);
+    MPI_Type_free(&plane);
     if (rank != 0) {
-        MPI_Send(block, (int)own, MPI_DOUBLE, 0, 0, g->comm);
+        MPI_Send(first, 1, own, 0, 0, g->comm);
     } else {
         all = allocated(malloc((size_t)g->cells[0] * (size_t)g->cells[1] * (size_t)g->cells[2] * sizeof *all));
         for (int from = 0; from < size; from++) {
-            int at[3] = {from % g->ranks[0], from / g->ranks[0] % g->ranks[1], from / (g->ranks[0] * g->ranks[1])};
-            int lengths[3], starts[3], c[3] = {g->cells[2], g->cells[1], g->cells[0]};
+            int at[3], lengths[3], starts[3], c[3] = {g->cells[2], g->cells[1], g->cells[0]};
+            grid_place(g, from, at);
             for (int d = 0; d < 3; d++)
                 lengths[2 - d] = grid_share(g->cells[d], g->ranks[d], at[d], &starts[2 - d]);
             MPI_Datatype part;
             MPI_Type_create_subarray(3, c, lengths, starts, MPI_ORDER_C, MPI_DOUBLE, &part);
             MPI_Type_commit(&part);
             if (from == 0)
-                MPI_Sendrecv(block, (int)own, MPI_DOUBLE, 0, 0, all, 1, part, 0, 0, g->comm, MPI_STATUS_IGNORE);
+                MPI_Sendrecv(first, 1, own, 0, 0, all, 1, part, 0, 0, g->comm, MPI_STATUS_IGNORE);
             else
                 MPI_Recv(all, 1, part, from, 0, g->comm, MPI_STATUS_IGNORE);
             MPI_Type_free(&part);
         }
     }
-    free(block);
+    MPI_Type_free(&own);
     return all;
 }
 
@@ -232,28 +246,22 @@ static void make_fields(const Exchange *e, Grid *g)
     double all = rank == 0 ? (double)g->cells[0] * g->cells[1] * g->cells[2] : 0;
     double needed = sizeof(double) * (4.0 * (double)g->doubles * ranks_on_node + all);
     double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (on_all(g, needed <= there) && on_all(g, e->begin(g)))
-        return;
-    if (rank == 0)
-        too_large();
-    MPI_Barrier(g->comm);
+    if (!on_all(g, needed <= there) || !on_all(g, e->begin(g)))
+        stop(too_large, "");
+}
+
+static void make_grid(Grid *g, const int cells[3], int per_rank)
+{
+    const char *wrong = grid_make(g, cells, per_rank, MPI_COMM_WORLD);
+    if (wrong)
+        stop(wrong, "");
 }
 
 // One run; the hash of its field on rank 0.
 static uint64_t run(const Options *o, const Exchange *e)
 {
     Grid g;
-    int cells[3];
-    if (!grid_make(&g, o->cells, MPI_COMM_WORLD)) {
-        if (rank == 0)
-            fprintf(stderr, "heat3d: fewer cells than ranks in a direction\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    if (o->per_rank) {
-        for (int d = 0; d < 3; d++)
-            cells[d] = o->cells[d] * g.ranks[d];
-        grid_make(&g, cells, MPI_COMM_WORLD);
-    }
+    make_grid(&g, o->cells, o->per_rank);
     g.past_cache = o->past_cache || kernel_goes_past_cache(&g, ranks_on_node);
     make_fields(e, &g);
     start(&g, g.field[0], 0);
@@ -324,7 +332,7 @@ static int verify(const Exchange *e, int past_cache)
     for (int n = 7; n <= 31; n = 2 * n + 1) {
         Grid g;
         int cells[3] = {n, n, n};
-        grid_make(&g, cells, MPI_COMM_WORLD);
+        make_grid(&g, cells, 0);
         g.past_cache = past_cache;
         make_fields(e, &g);
         start(&g, g.field[0], 1);
@@ -357,22 +365,18 @@ static int verify(const Exchange *e, int past_cache)
 
 static void usage(const char *wrong)
 {
-    if (rank == 0)
-        fprintf(stderr,
-                "heat3d: %s\n"
-                "  --exchange NAME       sendrecv, rma, dart, fanlight, or all (default)\n"
-                "  --grid X Y Z          cells of the whole (default 64 64 64)\n"
-                "  --per-rank X Y Z      cells of each rank instead\n"
-                "  --steps N             at most so many (default 100)\n"
-                "  --tolerance T         stop when no cell changes by more than T in a step\n"
-                "  --check-every N       steps between these looks (default 10)\n"
-                "  --beta B              diffusivity 1 + B u (default 0.5)\n"
-                "  --aligned             all ranks begin each exchange together; medians, in microseconds\n"
-                "  --past-cache          a step's results past the cache also where it could hold them\n"
-                "  --vtk FILE, --png FILE, --show (the slice by characters)\n"
-                "  --verify              against an analytic solution\n",
-                wrong);
-    MPI_Abort(MPI_COMM_WORLD, 2);
+    stop(wrong,
+         "  --exchange NAME       sendrecv, rma, dart, fanlight, or all (default)\n"
+         "  --grid X Y Z          cells of the whole (default 64 64 64)\n"
+         "  --per-rank X Y Z      cells of each rank instead\n"
+         "  --steps N             at most so many (default 100)\n"
+         "  --tolerance T         stop when no cell changes by more than T in a step\n"
+         "  --check-every N       steps between these looks (default 10)\n"
+         "  --beta B              diffusivity 1 + B u (default 0.5)\n"
+         "  --aligned             all ranks begin each exchange together; medians, in microseconds\n"
+         "  --past-cache          a step's results past the cache also where it could hold them\n"
+         "  --vtk FILE, --png FILE, --show (the slice by characters)\n"
+         "  --verify              against an analytic solution\n");
 }
 
 static Options parse(int argc, char **argv)

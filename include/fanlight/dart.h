@@ -146,10 +146,13 @@ DART_EXPORT void dart_config(dart_config_t **config) DART_NOTHROW;
 
 /* ---- types and operators of the program --------------------------------------------------- */
 
+/* The base types are basic or custom. */
+
 /* Blocks of `blocklen` elements, the starts `stride` elements apart. */
 DART_EXPORT dart_ret_t dart_type_create_strided(dart_datatype_t basetype, size_t stride, size_t blocklen,
                                                 dart_datatype_t *newtype);
-/* Block i has blocklen[i] elements and begins at element offset[i]. */
+/* Block i has blocklen[i] elements and begins at element offset[i].  Where the type is repeated, the next one begins as
+ * many elements later as there are from its first to its last, as in MPI. */
 DART_EXPORT dart_ret_t dart_type_create_indexed(dart_datatype_t basetype, size_t count, const size_t blocklen[],
                                                 const size_t offset[], dart_datatype_t *newtype);
 /* Elements of so many bytes that only operators of the program understand. */
@@ -272,7 +275,8 @@ DART_EXPORT dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator) DART_
 
 /* ---- one-sided communication --------------------------------------------------------------- */
 
-/* nelem counts elements of the base types, which must be the same on both sides. */
+/* nelem counts elements of the base types, which must be the same on both sides, or custom types of the same number of
+ * bytes. */
 
 /* Complete after a flush. */
 DART_EXPORT dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
@@ -358,6 +362,7 @@ DART_EXPORT dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dar
 typedef struct dart_lock_struct *dart_lock_t;
 #define DART_LOCK_NULL ((dart_lock_t)NULL)
 DART_EXPORT dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock) DART_NOTHROW;
+/* Collective, and sets *lock to null; a null lock, or one that has gone with its team, is destroyed already. */
 DART_EXPORT dart_ret_t dart_team_lock_destroy(dart_lock_t *lock) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_lock_acquire(dart_lock_t lock) DART_NOTHROW;
 DART_EXPORT dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *result) DART_NOTHROW;

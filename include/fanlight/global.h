@@ -115,7 +115,7 @@ FANLIGHT_API fanlight_code fanlight_allocate(fanlight_team team, size_t bytes, s
 // Collective: registers memory of the program, whose length may differ from unit to unit.
 FANLIGHT_API fanlight_code fanlight_register(fanlight_team team, void *address, size_t bytes,
                                              fanlight_pointer *pointer);
-// Collective: frees what was allocated, or ends a registration.
+// Collective: frees what was allocated, or ends a registration, when all units have called it.
 FANLIGHT_API fanlight_code fanlight_free(fanlight_pointer pointer);
 // Not collective: allocates from this unit's pool of FANLIGHT_LOCAL_MEMORY bytes, which all units
 // reach.  The pointer's unit counts in FANLIGHT_TEAM_ALL.
@@ -224,16 +224,16 @@ FANLIGHT_API fanlight_code fanlight_lock_release(fanlight_lock lock);
 
 // ---- collective operations on global memory -----------------------------------------------
 
-// All units of the segment's team must call them, with the same segments, offsets and numbers; the
-// units in the pointers are ignored.  Inside a node Fanlight's algorithms serve them, and each byte is
+// All units of the segment's team must call them, with the same segments, numbers and offsets (but see
+// allgather); the units in the pointers are ignored.  Inside a node Fanlight's algorithms serve them, and each byte is
 // copied once, straight from part to part.  A unit contributes what is in its part when it calls:
 // earlier puts into it must have completed.  When the call returns, this unit's part may be read and
 // written again.
 
 // Copies the root's bytes to the same place in all parts.
 FANLIGHT_API fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int root);
-// In all parts, the u-th block of `bytes` bytes after `to` becomes unit u's block at `from`.  `from`
-// may be that block in each unit's own part; otherwise the two must not overlap.
+// In all parts, the u-th block of `bytes` bytes after `to` becomes unit u's block at `from`.  In place, `from`
+// is on each unit u, at an offset of its own, the u-th block after `to`; otherwise the two must not overlap.
 FANLIGHT_API fanlight_code fanlight_global_allgather(fanlight_pointer to, fanlight_pointer from, size_t bytes);
 // Unit u's v-th block after `from` becomes unit v's u-th block after `to`; they must not overlap.
 FANLIGHT_API fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer from, size_t bytes);

@@ -65,6 +65,12 @@ MadeType* find(dart_datatype_t type) {
 std::mutex mutex;
 constexpr std::size_t most = PTRDIFF_MAX;  // bytes of anything
 
+// Null where it is no type whose elements are in one piece.
+const Datatype* base_type(dart_datatype_t type) {
+    const Datatype* const found = datatype(type);
+    return found && found->base == type ? found : nullptr;
+}
+
 dart_ret_t keep(const char* function, std::unique_ptr<MadeType> made, dart_datatype_t* result) {
     if (!global::is_up()) return status(function, global::not_up());
     const std::scoped_lock lock(mutex);
@@ -122,10 +128,11 @@ using namespace fanlight;
 using namespace fanlight::dart;
 
 dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t blocklen, dart_datatype_t* result) {
-    if (!result || !is_basic(base) || blocklen == 0 || stride < blocklen || stride > most / datatype(base)->bytes)
-        return invalid("dart_type_create_strided", "no basic type, or a stride shorter than its block or too long");
+    const Datatype* const element = base_type(base);
+    if (!result || !element || blocklen == 0 || stride < blocklen || stride > most / element->bytes)
+        return invalid("dart_type_create_strided", "no basic or custom type, or a stride shorter than its block or too long");
     auto made = std::make_unique<MadeType>();
-    made->type = *datatype(base);
+    made->type = *element;
     made->type.kind = Datatype::Kind::strided;
     made->type.elements = blocklen;
     made->type.stride = stride * made->type.bytes;
@@ -135,23 +142,28 @@ dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t 
 
 dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const size_t* blocklen, const size_t* offset,
                                     dart_datatype_t* result) {
-    if (!result || !is_basic(base) || count == 0 || !blocklen || !offset)
-        return invalid("dart_type_create_indexed", "no basic type, or no blocks");
+    const Datatype* const element = base_type(base);
+    if (!result || !element || count == 0 || !blocklen || !offset)
+        return invalid("dart_type_create_indexed", "no basic or custom type, or no blocks");
     auto made = std::make_unique<MadeType>();
     Datatype& type = made->type;
-    type = *datatype(base);
+    type = *element;
     type.kind = Datatype::Kind::indexed;
     type.elements = 0;
     type.contiguous = false;
+    size_t first = most, end = 0;
     for (size_t i = 0; i < count; ++i) {
         if (std::max({blocklen[i], offset[i], type.elements}) > most / 2 / type.bytes)
             return invalid("dart_type_create_indexed", "a block longer, or further away, than there is memory");
+        if (blocklen[i] == 0) continue;
         type.elements += blocklen[i];
         type.lengths.push_back(blocklen[i] * type.bytes);
         type.offsets.push_back(offset[i] * type.bytes);
-        type.extent = std::max(type.extent, type.lengths[i] + type.offsets[i]);
+        first = std::min(first, type.offsets.back());
+        end = std::max(end, type.lengths.back() + type.offsets.back());
     }
     if (type.elements == 0) return invalid("dart_type_create_indexed", "all blocks are empty");
+    type.extent = end - first;  // as MPI's types have it
     return keep("dart_type_create_indexed", std::move(made), result);
 }
 

@@ -14,7 +14,7 @@ namespace fanlight::dart {
 
 struct Datatype {
     enum class Kind { basic, strided, indexed, custom } kind = Kind::basic;
-    dart_datatype_t base = DART_TYPE_UNDEFINED;  // itself, where it is basic or custom
+    dart_datatype_t base = DART_TYPE_UNDEFINED;  // basic or custom; of such a type itself
     std::size_t bytes = 0;                       // of an element of the base type
     std::size_t elements = 1;                    // in one repetition
     std::size_t stride = 0;                      // bytes between blocks

@@ -6,6 +6,7 @@
 #include "dart/datatype.h"
 #include "dart/names.h"
 #include "dart/operator.h"
+#include "global/mpi_calls.h"
 
 using namespace fanlight;
 using namespace fanlight::dart;
@@ -19,6 +20,7 @@ struct Call {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     int size = 0, unit = 0;
+    global::Fenced fenced;
 
     Call(const char* name, dart_team_t team, dart_datatype_t dtype, std::initializer_list<size_t> counts)
         : function(name) {
@@ -54,9 +56,12 @@ bool to_ints(const size_t* from, int count, std::vector<int>& to) {
 dart_ret_t dart_barrier(dart_team_t team) { return status("dart_barrier", fanlight_team_barrier(fanlight_id(team))); }
 
 dart_ret_t dart_bcast(void* buf, size_t n, dart_datatype_t type, dart_team_unit_t root, dart_team_t team) {
-    Call c("dart_bcast", team, type, {n});
+    Call c("dart_bcast", team, type, {});
     c.check_unit(root.id);
-    return c.error ? c.error : c.done(MPI_Bcast(buf, to_int(n), c.type, root.id, c.comm));
+    if (c.error) return c.error;
+    return c.done(global::in_pieces(n, [&](size_t first, int count) {
+        return MPI_Bcast(static_cast<char*>(buf) + first * datatype(type)->bytes, count, c.type, root.id, c.comm);
+    }));
 }
 
 dart_ret_t dart_scatter(const void* send, void* recv, size_t n, dart_datatype_t type, dart_team_unit_t root,

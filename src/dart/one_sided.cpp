@@ -16,12 +16,17 @@ static_assert(sizeof(dart_handle_t) == sizeof(fanlight_handle));
 
 namespace {
 
+// Custom types' elements are bytes.
+bool same_base(const Datatype& a, const Datatype& b) {
+    return a.base == b.base || (!is_basic(a.base) && !is_basic(b.base) && a.bytes == b.bytes);
+}
+
 [[gnu::noinline]] dart_ret_t typed(const char* function, Direction direction, Completion completion, dart_gptr_t gptr,
                                    void* local, size_t nelem, dart_datatype_t remote_type,
                                    dart_datatype_t local_type, dart_handle_t* handle) {
     const Datatype* const there = datatype(remote_type);
     const Datatype* const here = datatype(local_type);
-    if (!there || !here || there->base != here->base)
+    if (!there || !here || !same_base(*there, *here))
         return invalid(function, "no such types, or not of the same base type");
     const auto remote = layout_of(*there, nelem), own = there == here ? remote : layout_of(*here, nelem);
     if (!remote || !own) return invalid(function, "no whole number of the type's blocks, or more bytes than there can be");

@@ -11,15 +11,8 @@ namespace {
 bool up = false;  // the program may use fanlight_init and exit as well
 }
 
-dart_ret_t dart_init_thread(int* argc, char*** argv, dart_thread_support_level_t* thread_safety) {
+dart_ret_t dart_init_thread(int*, char***, dart_thread_support_level_t* thread_safety) {
     if (up) return invalid("dart_init", "DART is initialized already");
-    int mpi_is_up = 0;
-    MPI_Initialized(&mpi_is_up);
-    if (!mpi_is_up) {
-        int level = MPI_THREAD_SINGLE;
-        MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
-    }
-    if (!mpi_is_up) global::runtime.finalizes = true;
     if (const fanlight_code code = fanlight_init()) return status("dart_init", code);
     up = true;
     if (thread_safety)

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "dart/group.h"
@@ -20,12 +19,6 @@ dart_ret_t told(const char* function, dart_team_t id, Result* result, Answer&& a
     return DART_OK;
 }
 
-// The number in the team of one of all units; -1: it is not in it.
-int unit_of(const global::Team& team, int global) {
-    const auto found = std::ranges::find(team.world, global);
-    return found == team.world.end() ? DART_UNDEFINED_UNIT_ID : static_cast<int>(found - team.world.begin());
-}
-
 }  // namespace
 
 dart_ret_t dart_team_get_group(dart_team_t id, dart_group_t* group) {
@@ -40,7 +33,7 @@ dart_ret_t dart_team_create(dart_team_t parent, const dart_group_t group, dart_t
     if (!team) return error;
     std::vector<int> units;
     if (group)
-        for (const dart_unit_t unit : group->units) units.push_back(unit_of(*team, unit));
+        for (const dart_unit_t unit : group->units) units.push_back(unit_in(*team, unit));
     fanlight_team made = FANLIGHT_TEAM_NULL;
     if (result) *result = DART_TEAM_NULL;
     // What one unit gives wrong is an error for all.
@@ -99,5 +92,5 @@ dart_ret_t dart_team_unit_l2g(dart_team_t id, dart_team_unit_t local, dart_globa
 }
 
 dart_ret_t dart_team_unit_g2l(dart_team_t id, dart_global_unit_t unit, dart_team_unit_t* result) {
-    return told("dart_team_unit_g2l", id, result, [&](const global::Team& team) { return DART_TEAM_UNIT_ID(unit_of(team, unit.id)); });
+    return told("dart_team_unit_g2l", id, result, [&](const global::Team& team) { return DART_TEAM_UNIT_ID(unit_in(team, unit.id)); });
 }

@@ -1,11 +1,11 @@
 // Atomic operations.  If all units reach all parts by loads and stores, the processor does them for all units.  Else MPI
 // does, for all units, also inside a node.  So all use an element in one way, and sums come out exactly.  A long double,
 // for which no processor has an atomic operation, is changed under a lock of the unit that owns it.
-#include <algorithm>
 #include <atomic>
 #include <cstring>
 
 #include "global/arithmetic.h"
+#include "global/mpi_calls.h"
 #include "global/runtime.h"
 #include "global/segment.h"
 
@@ -117,6 +117,7 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
     if (count == 0 || op == FANLIGHT_NO_OP) return FANLIGHT_OK;  // MPI_Accumulate takes no MPI_NO_OP
     if (!values) return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_accumulate: no values");
     if (t.segment->direct) {
+        progress_now_and_then();
         const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T) {
             T* const elements = reinterpret_cast<T*>(t.address());
@@ -128,19 +129,18 @@ fanlight_code fanlight_accumulate(fanlight_pointer to, const void* values, size_
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, values, count, nullptr, type, op);
 #endif
-    // MPI counts in int.
-    constexpr std::size_t longest = std::size_t{1} << 30;
-    int code = MPI_SUCCESS;
-    for (std::size_t i = 0; i < count && code == MPI_SUCCESS; i += longest) {
-        const auto n = static_cast<int>(std::min(longest, count - i));
-        const std::size_t at = i * types[type].bytes;
-        code = MPI_Accumulate(static_cast<const char*>(values) + at, n, mpi_type(type), t.unit,
-                              static_cast<MPI_Aint>(t.offset + at), n, mpi_type(type), mpi_op(op), t.segment->window);
-    }
-    return mpi_code(code, "MPI_Accumulate");
+    return mpi_code(in_pieces(count,
+                              [&](std::size_t first, int n) {
+                                  const std::size_t at = first * types[type].bytes;
+                                  return MPI_Accumulate(static_cast<const char*>(values) + at, n, mpi_type(type), t.unit,
+                                                        static_cast<MPI_Aint>(t.offset + at), n, mpi_type(type), mpi_op(op),
+                                                        t.segment->window);
+                              }),
+                    "MPI_Accumulate");
 }
 
 fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void* before, fanlight_type type,
@@ -150,6 +150,7 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
     if (!before || (!value && op != FANLIGHT_NO_OP))
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_fetch_and_op: no value, or a null pointer for the result");
     if (t.segment->direct) {
+        progress_now_and_then();
         const ElementLock lock(t, type);
         with_type(type, [&]<class T>(T operand) {
             if (value) std::memcpy(&operand, value, sizeof operand);
@@ -158,6 +159,7 @@ fanlight_code fanlight_fetch_and_op(fanlight_pointer to, const void* value, void
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
 #if defined(OPEN_MPI)
     if (must_swap(op)) return by_swap(t, value, 1, before, type, op);
 #endif
@@ -175,6 +177,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
     if (!value || !compare || !before)
         return fail(FANLIGHT_ERR_ARGUMENT, "fanlight_compare_and_swap: no values, or a null pointer for the result");
     if (t.segment->direct) {
+        progress_now_and_then();
         with_type(type, [&]<class T>(T wanted) {
             if constexpr (std::integral<T>) {
                 T old;
@@ -186,6 +189,7 @@ fanlight_code fanlight_compare_and_swap(fanlight_pointer to, const void* value, 
         });
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
     MPI_Win win = t.segment->window;
     return flushed(MPI_Compare_and_swap(value, compare, before, mpi_type(type), t.unit,
                                         static_cast<MPI_Aint>(t.offset), win),

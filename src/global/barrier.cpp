@@ -1,13 +1,17 @@
 #include "global/barrier.h"
 
 #include "global/dissemination.h"
+#include "global/mpi_calls.h"
 #include "global/runtime.h"
 #include "global/segment.h"
 
 namespace fanlight::global {
 
 fanlight_code barrier(Team& team) {
-    if (!team.one_node) return mpi_code(MPI_Barrier(team.comm), "MPI_Barrier");
+    if (!team.one_node) {
+        const Fenced fenced;
+        return mpi_code(MPI_Barrier(team.comm), "MPI_Barrier");
+    }
     disseminate(
         team.unit, team.size, ++team.barriers,
         [&](int unit, std::size_t round) -> std::uint64_t& {

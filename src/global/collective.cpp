@@ -9,6 +9,7 @@
 #include "execute/operators.h"
 #include "global/arithmetic.h"
 #include "global/barrier.h"
+#include "global/mpi_calls.h"
 #include "global/runtime.h"
 #include "global/segment.h"
 
@@ -169,11 +170,7 @@ fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int
     const Team& team = range.team();
     if (bad_root(team, root)) return no_root(team, root);
     return run(problem_of(Operation::bcast, bytes, 1, root), range, range, nullptr, 0, "MPI_Bcast", [&](int) {
-        int code = MPI_SUCCESS;
-        for (std::size_t done = 0; done < bytes && code == MPI_SUCCESS; done += INT_MAX)
-            code = MPI_Bcast(range.own() + done, static_cast<int>(std::min<std::size_t>(bytes - done, INT_MAX)), MPI_BYTE,
-                             root, team.comm);
-        return code;
+        return in_pieces(bytes, [&](std::size_t first, int n) { return MPI_Bcast(range.own() + first, n, MPI_BYTE, root, team.comm); });
     });
 }
 

@@ -1,8 +1,11 @@
 #include "global/layout.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <vector>
+
+#include "global/mpi_calls.h"
 
 namespace fanlight::global {
 
@@ -61,29 +64,21 @@ void copy(char* to, const Layout& to_layout, const char* from, const Layout& fro
     }
 }
 
-namespace {
-
-// MPI counts in int: longer runs are cut.
-constexpr std::size_t longest = std::size_t{1} << 30;
-
-}  // namespace
-
 MPI_Datatype datatype_of(const Layout& layout) {
     MPI_Datatype type;
-    if (!layout.lengths && layout.repeats == 1 && layout.block <= longest && layout.count <= longest) {
+    if (!layout.lengths && layout.repeats == 1 && layout.block <= INT_MAX && layout.count <= INT_MAX) {
         MPI_Type_create_hvector(static_cast<int>(layout.count), static_cast<int>(layout.block),
                                 static_cast<MPI_Aint>(layout.stride), MPI_BYTE, &type);
     } else {
         std::vector<int> lengths;
         std::vector<MPI_Aint> offsets;
         for (std::size_t i = 0; i < layout.pieces(); ++i) {
-            Layout::Piece p = layout.piece(i);
-            while (p.bytes > 0) {
-                const std::size_t n = std::min(p.bytes, longest);
-                lengths.push_back(static_cast<int>(n));
-                offsets.push_back(static_cast<MPI_Aint>(p.offset));
-                p.offset += n, p.bytes -= n;
-            }
+            const Layout::Piece p = layout.piece(i);
+            in_pieces(p.bytes, [&](std::size_t first, int n) {
+                lengths.push_back(n);
+                offsets.push_back(static_cast<MPI_Aint>(p.offset + first));
+                return MPI_SUCCESS;
+            });
         }
         MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), offsets.data(), MPI_BYTE, &type);
     }

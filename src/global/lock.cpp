@@ -1,5 +1,4 @@
 // Locks: a queue (queue.h) in global memory.  A lock's handle is the number of its segment, so a freed one is recognized.
-#include "global/barrier.h"
 #include "global/queue.h"
 #include "global/runtime.h"
 #include "global/segment.h"
@@ -8,12 +7,21 @@ namespace fanlight::global {
 
 namespace {
 
-// Other units change them by the same kind of operation.
 struct Words {
-    std::int32_t segment;
+    const Segment& lock;
 
     std::int64_t exchange(int unit, Word word, std::int64_t value) const {
         return fetch(unit, word, value, FANLIGHT_REPLACE);
+    }
+    // MPI's operations need not be atomic to those of another kind, and replace_tail's is a compare-and-swap.
+    std::int64_t exchange_tail(std::int64_t value) const {
+        if (lock.direct) return exchange(0, Word::tail, value);
+        std::int64_t before = 0, expected;
+        do {
+            expected = before;
+            before = replace_tail(expected, value);
+        } while (before != expected);
+        return before;
     }
     std::int64_t load(int unit, Word word) const { return fetch(unit, word, 0, FANLIGHT_NO_OP); }
     std::int64_t replace_tail(std::int64_t from, std::int64_t to) const {
@@ -23,7 +31,7 @@ struct Words {
     }
 
 private:
-    fanlight_pointer at(int unit, Word word) const { return {unit, segment, static_cast<std::uint64_t>(word)}; }
+    fanlight_pointer at(int unit, Word word) const { return {unit, lock.id, static_cast<std::uint64_t>(word)}; }
     std::int64_t fetch(int unit, Word word, std::int64_t value, fanlight_operator op) const {
         std::int64_t old = 0;
         fanlight_fetch_and_op(at(unit, word), &value, &old, FANLIGHT_INT64, op);
@@ -69,11 +77,9 @@ fanlight_code fanlight_lock_create(fanlight_team team, fanlight_lock* lock) {
         return error;
     Segment& s = *segments.find(pointer.segment);
     s.own = true;
-    s.lock = std::make_unique<Lock>();
-    const Words words{s.id};
-    Queue(words, s.team->unit).make();
+    s.lock = std::make_unique<Lock>();  // the queue is empty: its memory is new, and so 0
     *lock = reinterpret_cast<fanlight_lock>(static_cast<std::intptr_t>(s.id));
-    return barrier(*s.team);
+    return FANLIGHT_OK;
 }
 
 fanlight_code fanlight_lock_free(fanlight_lock* lock) {
@@ -94,7 +100,7 @@ fanlight_code fanlight_lock_acquire(fanlight_lock lock) {
     if (!s) return error;
     if (is_mine(*s->lock)) return held_already();
     s->lock->threads.lock();
-    const Words words{s->id};
+    const Words words{*s};
     Queue(words, s->team->unit).enter(ForUnit{*s});
     s->lock->owner = std::this_thread::get_id();
     return FANLIGHT_OK;
@@ -108,7 +114,7 @@ fanlight_code fanlight_lock_try(fanlight_lock lock, int* acquired) {
     *acquired = 0;
     if (is_mine(*s->lock)) return held_already();
     if (!s->lock->threads.try_lock()) return FANLIGHT_OK;
-    const Words words{s->id};
+    const Words words{*s};
     *acquired = Queue(words, s->team->unit).try_enter();
     if (*acquired)
         s->lock->owner = std::this_thread::get_id();
@@ -123,7 +129,7 @@ fanlight_code fanlight_lock_release(fanlight_lock lock) {
     if (!s) return error;
     if (!is_mine(*s->lock)) return fail(FANLIGHT_ERR_STATE, "this thread does not hold the lock");
     s->lock->owner = std::thread::id{};
-    const Words words{s->id};
+    const Words words{*s};
     Queue(words, s->team->unit).leave(ForUnit{*s});
     s->lock->threads.unlock();
     return FANLIGHT_OK;

@@ -4,6 +4,7 @@
 // Between nodes the bytes are flushed before the counter is written.
 #include <atomic>
 
+#include "global/mpi_calls.h"
 #include "global/runtime.h"
 #include "global/segment.h"
 #include "global/team.h"
@@ -36,6 +37,7 @@ fanlight_code tell(Team& team, int unit, int index) {
         std::atomic_ref(*there).store(count, std::memory_order_release);
         return FANLIGHT_OK;
     }
+    const Fenced fenced;
     MPI_Win win = team.notifications->window;
     int code = MPI_Accumulate(&count, 1, MPI_UINT64_T, unit, static_cast<MPI_Aint>(Team::counters_at + which * sizeof count), 1,
                               MPI_UINT64_T, MPI_REPLACE, win);

@@ -7,27 +7,23 @@
 
 namespace fanlight::global {
 
-// The words of each unit; numbers of units are stored plus one, 0 is nobody.  Each on a line of its
+// The words of each unit, all 0 at first; numbers of units are stored plus one, 0 is nobody.  Each on a line of its
 // own.  The tail is that of unit 0.
 enum class Word : std::uint64_t { tail = 0, next = 128, waiting = 256, end = 384 };
 
-// Words: exchange(unit, word, value) returns what was there; replace_tail(from, to) likewise, and
-// replaces only `from`.  Both are atomic and in one order for all.
+// Words: exchange(unit, word, value) and exchange_tail(value) return what was there; replace_tail(from, to) likewise, and
+// replaces only `from`.  All are atomic and in one order for all.
 template <class Words>
 class Queue {
 public:
     Queue(const Words& words, int unit) : words_(words), unit_(unit) {}
-
-    void make() const {
-        for (const Word word : {Word::tail, Word::next, Word::waiting}) words_.exchange(unit_, word, 0);
-    }
 
     // wait(unit, ready): until ready(), which is that unit's doing.
     template <class Wait>
     void enter(const Wait& wait) const {
         words_.exchange(unit_, Word::next, 0);
         words_.exchange(unit_, Word::waiting, 1);
-        const std::int64_t before = words_.exchange(0, Word::tail, unit_ + 1);
+        const std::int64_t before = words_.exchange_tail(unit_ + 1);
         if (before == 0) return;
         const int predecessor = static_cast<int>(before - 1);
         words_.exchange(predecessor, Word::next, unit_ + 1);

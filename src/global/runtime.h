@@ -43,12 +43,12 @@ fanlight_code not_up();
 // Lets the MPI library progress on all that it has in flight.
 Polled let_progress();
 
-// A unit that waits by reading its own memory, and calls nothing else, must not keep the others from
-// theirs: MPI moves one-sided operations while their target is in MPI.
+// In all functions by which a unit may wait, again and again, for a change of memory that it reaches itself: MPI moves
+// one-sided operations while their target is in MPI.
 inline void progress_now_and_then() {
     if (!runtime.windows.load(std::memory_order_relaxed)) [[likely]] return;
-    static constinit thread_local unsigned reads [[gnu::tls_model("initial-exec")]] = 0;
-    if (++reads % 64 == 0) let_progress();
+    static constinit thread_local unsigned calls [[gnu::tls_model("initial-exec")]] = 0;
+    if (++calls % 64 == 0) let_progress();
 }
 Waiter::Hooks waiting_hooks();
 

@@ -18,6 +18,11 @@ Team* find_team(fanlight_team id, fanlight_code& error) {
     return team;
 }
 
+int unit_in(const Team& team, int world) {
+    const auto found = std::ranges::find(team.world, world);
+    return found == team.world.end() ? -1 : static_cast<int>(found - team.world.begin());
+}
+
 namespace {
 
 fanlight_code anothers() { return fail(FANLIGHT_ERR_ARGUMENT, "another unit of the team gave wrong arguments"); }
@@ -215,9 +220,7 @@ fanlight_code fanlight_team_translate(fanlight_team from, int unit, fanlight_tea
     if (!b) return error;
     if (!result) return no_place("fanlight_team_translate");
     if (bad_unit(*a, unit)) return no_unit(*a, unit);
-    const int world = a->world[static_cast<std::size_t>(unit)];
-    const auto found = std::ranges::find(b->world, world);
-    *result = found == b->world.end() ? -1 : static_cast<int>(found - b->world.begin());
+    *result = unit_in(*b, a->world[static_cast<std::size_t>(unit)]);
     return FANLIGHT_OK;
 }
 

@@ -43,6 +43,9 @@ inline constinit Table<Team> teams;
 // Null, and an error, where there is no such team.
 Team* find_team(fanlight_team, fanlight_code& error);
 
+// The number in the team of one of FANLIGHT_TEAM_ALL; -1: it is not in it.
+int unit_in(const Team&, int world);
+
 // Makes a Team of a communicator, which is then its own, with these numbers, which have been agreed
 // on.  Collective over it.
 Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_code& error);

@@ -93,6 +93,7 @@ fanlight_code flush(fanlight_pointer pointer, int (*of_unit)(int, MPI_Win), int 
     pointer.offset = 0;
     if (const fanlight_code error = resolve(pointer, 0, t)) return error;
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    progress_now_and_then();
     // Atomic operations may have gone through it although puts do not.
     MPI_Win win = t.segment->window;
     if (win == MPI_WIN_NULL) return FANLIGHT_OK;

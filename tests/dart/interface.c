@@ -134,7 +134,7 @@ static void memory(void)
     for (int i = 0; i < 100; i++)
         own[i] = 1000 * me + i;
     barrier();
-    int right = (me + 1) % units, buffer[100];
+    int right = (me + 1) % units, buffer[101];
     DO(dart_get_blocking(buffer, at(p, right, 4 * 7), 10, column, DART_TYPE_INT));
     for (int i = 0; i < 10; i++)
         CHECK(buffer[i] == 1000 * right + 10 * i + 7);
@@ -142,7 +142,14 @@ static void memory(void)
     CHECK(buffer[0] == 1000 * right + 50 && buffer[1] == 1000 * right + 51 && buffer[4] == 1000 * right + 5);
     DO(dart_get_blocking(buffer, at(p, right, 0), 10, column, list));
     CHECK(buffer[50] == 1000 * right && buffer[51] == 1000 * right + 10 && buffer[3] == 1000 * right + 20);
-    BAD(dart_get_blocking(buffer, p, 4, list, DART_TYPE_INT));
+    // Its next elements as far on as its first and its last are apart; an empty block counts for nothing.
+    CHECK(buffer[99] == 1000 * right + 50 && buffer[100] == 1000 * right + 60 && buffer[52] == 1000 * right + 70);
+    DO(dart_type_destroy(&list));
+    DO(dart_type_create_indexed(DART_TYPE_INT, 3, (size_t[]){1, 0, 1}, (size_t[]){2, 0, 4}, &list));
+    DO(dart_get_blocking(buffer, at(p, right, 0), 4, list, DART_TYPE_INT));
+    CHECK(buffer[0] == 1000 * right + 2 && buffer[1] == 1000 * right + 4 && buffer[2] == 1000 * right + 5 &&
+          buffer[3] == 1000 * right + 7);
+    BAD(dart_get_blocking(buffer, p, 3, list, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, p, 4, DART_TYPE_INT, DART_TYPE_FLOAT));
     BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, DART_TYPE_INT, DART_TYPE_INT));
     BAD(dart_get_blocking(buffer, p, SIZE_MAX / 4 + 2, column, DART_TYPE_INT));
@@ -162,7 +169,31 @@ static void memory(void)
     BAD(dart_type_destroy(&list));
     DO(dart_type_create_custom(12, &custom));
     DO(dart_put_blocking(at(p, right, 0), buffer, 3, custom, custom));
-    DO(dart_type_destroy(&custom));
+    barrier();
+    // Custom types as the elements of others; those of one length are the same.
+    for (int i = 0; i < 100; i++)
+        own[i] = 1000 * me + i;
+    barrier();
+    dart_datatype_t same, longer;
+    DO(dart_type_create_custom(12, &same));
+    DO(dart_type_create_custom(16, &longer));
+    DO(dart_type_create_strided(custom, 2, 1, &column));
+    DO(dart_type_create_indexed(same, 2, (size_t[]){1, 2}, (size_t[]){9, 1}, &list));
+    DO(dart_get_blocking(buffer, at(p, right, 0), 4, column, same));
+    for (int i = 0; i < 12; i++)
+        CHECK(buffer[i] == 1000 * right + i / 3 * 6 + i % 3);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 3, list, custom));
+    for (int i = 0; i < 9; i++)
+        CHECK(buffer[i] == 1000 * right + (i < 3 ? 27 : 0) + i);
+    DO(dart_get_blocking(buffer, at(p, right, 0), 3, column, list));
+    CHECK(buffer[27] == 1000 * right && buffer[3] == 1000 * right + 6 && buffer[8] == 1000 * right + 14);
+    BAD(dart_get_blocking(buffer, p, 1, custom, longer));
+    BAD(dart_get_blocking(buffer, p, 1, longer, DART_TYPE_LONG_DOUBLE));
+    BAD(dart_type_create_strided(column, 2, 1, &longer));
+    barrier();
+    const dart_datatype_t made[] = {custom, same, longer, column, list};
+    for (int i = 0; i < 5; i++)
+        DO(dart_type_destroy(&(dart_datatype_t){made[i]}));
 
     int v = 77 + me, got = 0;
     DO(dart_put_blocking(at(p, right, 0), &v, 1, DART_TYPE_INT, DART_TYPE_INT));
@@ -402,25 +433,52 @@ static void pools(void)
         DO(dart_memfree(one));
 }
 
-// A unit that waits by reading its own memory, as for a halo's signal, lets the others at it.
+// A unit that waits for its own memory to change, as for a halo's signal, lets the others at what they reach by MPI.
 static void signals(void)
 {
+    enum { by_get, by_get_of_registered, by_fetch, by_swap, by_flush, by_lock, ways };
     dart_gptr_t allocated, registered;
+    dart_lock_t lock;
     int memory = 0, *own;
     DO(dart_team_memalloc_aligned(DART_TEAM_ALL, 1, DART_TYPE_INT, &allocated));
     DO(dart_gptr_getaddr(at(allocated, me, 0), (void **)&own));
-    *own = 0;
     DO(dart_team_memregister(DART_TEAM_ALL, 1, DART_TYPE_INT, &memory, &registered));
-    barrier();
-    for (int way = 0; way < 2; way++) {
-        const dart_gptr_t p = way ? registered : allocated;
-        int one = 1, before, seen = 0;
-        if (me > 0)
-            DO(dart_fetch_and_op(p, &one, &before, DART_TYPE_INT, DART_OP_SUM));
-        while (me == 0 && seen < units - 1)
-            DO(dart_get_blocking(&seen, p, 1, DART_TYPE_INT, DART_TYPE_INT));
+    DO(dart_team_lock_init(DART_TEAM_ALL, &lock));
+    for (int way = 0; way < ways; way++) {
+        *own = memory = 0;
+        const int one = 1, all = units - 1;
+        int before, seen = 0;
+        int32_t held = way != by_lock || units == 1;
+        if (way == by_lock && me == 1)
+            DO(dart_lock_acquire(lock));
         barrier();
+        if (me > 0) {
+            DO(dart_fetch_and_op(registered, &one, &before, DART_TYPE_INT, DART_OP_SUM));
+            DO(dart_fetch_and_op(allocated, &one, &before, DART_TYPE_INT, DART_OP_SUM));
+        }
+        if (way == by_lock && me == 1)
+            DO(dart_lock_release(lock));
+        while (me == 0 && (seen < all || !held)) {
+            switch (way) {
+                case by_get: DO(dart_get_blocking(&seen, allocated, 1, DART_TYPE_INT, DART_TYPE_INT)); break;
+                case by_get_of_registered: DO(dart_get_blocking(&seen, registered, 1, DART_TYPE_INT, DART_TYPE_INT)); break;
+                case by_fetch: DO(dart_fetch_and_op(allocated, NULL, &seen, DART_TYPE_INT, DART_OP_NO_OP)); break;
+                case by_swap: DO(dart_compare_and_swap(allocated, &all, &all, &seen, DART_TYPE_INT)); break;
+                case by_flush:
+                    DO(dart_flush(allocated));
+                    seen = *(volatile int *)own;
+                    break;
+                default:
+                    DO(dart_lock_try_acquire(lock, &held));
+                    seen = all;
+            }
+        }
+        if (way == by_lock && me == 0 && units > 1)
+            DO(dart_lock_release(lock));
+        barrier();
+        CHECK(me > 0 || memory == all);
     }
+    DO(dart_team_lock_destroy(&lock));
     DO(dart_team_memderegister(registered));
     DO(dart_team_memfree(allocated));
 }
@@ -463,6 +521,8 @@ static void messages(void)
         CHECK(me != root || out[0] == units * (units + 1) / 2);
     }
     BAD(dart_bcast(in, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(units), DART_TEAM_ALL));
+    if (units == 1)  // more than MPI's int counts, of which nothing is moved
+        DO(dart_bcast(in, (size_t)3 << 30, DART_TYPE_INT, DART_TEAM_UNIT_ID(0), DART_TEAM_ALL));
     in[0] = 7 * me;
     DO(dart_allgather(in, out, 1, DART_TYPE_INT, DART_TEAM_ALL));
     size_t counts[64], starts[64], send_starts[64], zero[64] = {0};
@@ -555,7 +615,16 @@ static void locks(void)
     DO(dart_team_lock_destroy(&lock));
     CHECK(!dart_lock_initialized(gone));
     BAD(dart_lock_acquire(gone));
-    BAD(dart_team_lock_destroy(&gone));
+    DO(dart_team_lock_destroy(&gone));
+    CHECK(gone == DART_LOCK_NULL);
+    DO(dart_team_lock_destroy(&gone));
+    dart_team_t team;
+    DO(dart_team_clone(DART_TEAM_ALL, &team));
+    DO(dart_team_lock_init(team, &gone));
+    DO(dart_team_destroy(&team));
+    DO(dart_team_lock_destroy(&gone));
+    CHECK(gone == DART_LOCK_NULL);
+    BAD(dart_team_lock_destroy(NULL));
     DO(dart_team_memfree(p));
 }
 

@@ -107,6 +107,7 @@ struct Words {
         return std::atomic_ref(units[static_cast<std::size_t>(unit)].word[static_cast<std::size_t>(word) / sizeof(std::int64_t)]);
     }
     std::int64_t exchange(int unit, Word word, std::int64_t value) const { return at(unit, word).exchange(value); }
+    std::int64_t exchange_tail(std::int64_t value) const { return exchange(0, Word::tail, value); }
     std::int64_t load(int unit, Word word) const { return at(unit, word).load(); }
     std::int64_t replace_tail(std::int64_t from, std::int64_t to) const {
         at(0, Word::tail).compare_exchange_strong(from, to);
