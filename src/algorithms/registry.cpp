@@ -55,7 +55,9 @@ const std::vector<Row>& rows() {
     {Operation::operation, as_users_write(#name), operation##_algorithms::name, \
      [] { using namespace property; return unsigned{properties}; }(),           \
      [] { using namespace parameter; return unsigned{parameters}; }(), description, paper},
+#define SHARED(operation, name, with, ...) ALGORITHM(operation, name, __VA_ARGS__)
 #include "algorithms/registry.def"
+#undef SHARED
 #undef ALGORITHM
     };
     return all;
