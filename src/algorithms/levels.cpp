@@ -33,7 +33,7 @@ namespace {
 Stages stages_of(const Problem& problem) {
     Topology topology = problem.topology.simplified();
     const auto blocked = [](const Domains& d) { return d.blocked(); };
-    const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
+    const bool prefixes = is_prefix(problem.operation);
     const bool in_order = prefixes || (reduces(problem.operation) && !problem.commutative);
     if (in_order && !std::ranges::all_of(topology.all(), blocked)) topology = {};
     return Stages(std::move(topology), problem.size, has_root(problem.operation) ? problem.root : -1, prefixes);

@@ -43,7 +43,7 @@ std::size_t staging_bound(const Problem& p) {
 }
 
 bool all_wait_for_all(Operation o) {
-    return !has_root(o) && o != Operation::scan && o != Operation::exscan && family_of(o) != Family::neighbors;
+    return !has_root(o) && !is_prefix(o) && family_of(o) != Family::neighbors;
 }
 
 // The greater of each.

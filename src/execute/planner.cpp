@@ -128,7 +128,7 @@ void Planner::find_long_results(const Problem& problem, Plan& plan) {
 // How each block is moved.  Of a problem in which one is empty, or too long, these are not its own steps.
 void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
     const Operation o = problem.operation;
-    const bool can_be = o == Operation::allgatherv || o == Operation::gatherv || o == Operation::scatterv || o == Operation::alltoallv;
+    const bool can_be = family_of(o) == Family::blocks_v && !reduces(o);
     const std::size_t longest = can_be ? longest_rebound(problem, options) : 0;
     if (longest == 0) return;
     const BoundSchedule& own = plan.parts.front().schedule;
