@@ -15,7 +15,7 @@ constexpr std::size_t most = 64 / bits;
 
 // What can run on a level: where no rank knows all lengths, nothing that reads, for which places must be known.
 bool is_for_levels(const Algorithm& a) {
-    return !a.levels && a.operation != Operation::alltoallv && (a.piecewise || !lengths_are_unknown(a.operation));
+    return !a.has(property::levels) && a.operation != Operation::alltoallv && (a.has(property::piecewise) || !lengths_are_unknown(a.operation));
 }
 
 // What runs inside the domains, up, down or among all, and between the outermost ones.  Allgather's blocks go up and
