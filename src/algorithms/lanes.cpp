@@ -11,11 +11,10 @@ namespace fanlight {
 
 Lanes::Lanes(const Problem& problem) : Composer(problem) {
     const auto size = static_cast<std::size_t>(problem.size);
-    const bool in_order = reduces(problem.operation) && !problem.commutative;
     std::vector<Domains> levels{Domains(std::vector<int>(size, 0))};
     const Topology topology = problem.topology.simplified();
     for (const Domains& d : topology.all())
-        if (d.even() && (d.blocked() || !in_order)) levels.push_back(d);
+        if (d.even() && (d.blocked() || !in_order(problem))) levels.push_back(d);
 
     std::vector<std::vector<int>> inside;  // the ranks of each domain, in the order of the lanes
     for (int r = 0; r < problem.size; ++r) inside.push_back({r});

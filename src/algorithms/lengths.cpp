@@ -83,7 +83,7 @@ const Algorithm* lengths_first(const Algorithm& a) {
     static const Algorithm &up = telling(lengths_up), &down = telling(lengths_down), &around = telling(neighbor_alltoallv_algorithms::all_write_all),
                            &by_digits = telling(lengths_by_digits);
     if (goes_by_digits(a)) return &by_digits;
-    if (!a.levels) return nullptr;
+    if (!a.has(property::levels)) return nullptr;
     if (a.operation == Operation::alltoallv) return &around;
     if (a.operation == Operation::gatherv) return &up;
     return a.operation == Operation::scatterv ? &down : nullptr;

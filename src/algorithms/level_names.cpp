@@ -15,7 +15,7 @@ constexpr std::size_t most = 64 / bits;
 
 // What can run on a level: where no rank knows all lengths, nothing that reads, for which places must be known.
 bool is_for_levels(const Algorithm& a) {
-    return !a.levels && a.operation != Operation::alltoallv && (a.piecewise || !lengths_are_unknown(a.operation));
+    return !a.has(property::levels) && a.operation != Operation::alltoallv && (a.has(property::piecewise) || !lengths_are_unknown(a.operation));
 }
 
 // What runs inside the domains, up, down or among all, and between the outermost ones.  Allgather's blocks go up and
@@ -121,16 +121,9 @@ OnLevels in_lanes(const Algorithm& between) {
 }
 
 bool goes_by_levels(const Problem& p, const Domains& domains) {
-    if (domains.count() == 1) return false;
-    switch (p.operation) {
-        case Operation::scan:
-        case Operation::exscan: return domains.blocked();
-        case Operation::alltoall: return false;  // each block would move once more
-        case Operation::alltoallv:
-        case Operation::gatherv:
-        case Operation::scatterv: return false;  // lengths would travel first
-        default: return find_algorithm(p.operation, "by-levels") && (!reduces(p.operation) || p.commutative || domains.blocked());
-    }
+    // Each block of an alltoall would move once more; lengths that are not known would travel first.
+    if (domains.count() == 1 || p.operation == Operation::alltoall || lengths_are_unknown(p.operation)) return false;
+    return find_algorithm(p.operation, "by-levels") && (!in_order(p) || domains.blocked());
 }
 
 bool goes_in_lanes(const Problem& p, const Domains& domains) {

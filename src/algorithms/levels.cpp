@@ -28,20 +28,13 @@ Schedule inner_bcast(const Problem& p) {
     return p.bytes <= 512 * 1024 ? bcast_algorithms::binomial(p) : bcast_algorithms::pruned_ring(p);
 }
 
-namespace {
-
-Stages stages_of(const Problem& problem) {
-    Topology topology = problem.topology.simplified();
-    const auto blocked = [](const Domains& d) { return d.blocked(); };
-    const bool prefixes = problem.operation == Operation::scan || problem.operation == Operation::exscan;
-    const bool in_order = prefixes || (reduces(problem.operation) && !problem.commutative);
-    if (in_order && !std::ranges::all_of(topology.all(), blocked)) topology = {};
-    return Stages(std::move(topology), problem.size, has_root(problem.operation) ? problem.root : -1, prefixes);
+Topology levels_in_order(const Problem& problem) {
+    const Topology topology = problem.topology.simplified();
+    return in_order(problem) && !std::ranges::all_of(topology.all(), &Domains::blocked) ? Topology() : topology;
 }
 
-}  // namespace
-
-Levels::Levels(const Problem& problem) : Composer(problem), stages_(stages_of(problem)) {}
+Levels::Levels(const Problem& problem)
+    : Composer(problem), stages_(levels_in_order(problem), problem.size, has_root(problem.operation) ? problem.root : -1, is_prefix(problem.operation)) {}
 
 Problem Levels::part(Operation operation, std::size_t bytes) const {
     Problem p;

@@ -23,14 +23,16 @@ inline std::size_t straight_from(const Problem& p) { return p.parameters.minimum
 // one that cannot serve a group.
 Composer::Algorithm algorithm_for(const Problem& whole, std::size_t stage, std::size_t last, Operation, Schedule (*own)(const Problem&));
 
+// The problem's levels; none where the order of the ranks counts and those of a domain do not follow each other.
+Topology levels_in_order(const Problem&);
+
 // What runs inside where no rule names another: as the built-in rules have it for the ranks of one node.
 Schedule inner_reduce(const Problem&);
 Schedule inner_bcast(const Problem&);
 
 // A composer that knows who meets whom: stage 0 is in the innermost domains, the last one between the
 // outermost.  A domain is represented by the problem's root where it has it, else by its first rank, for
-// prefixes by its last.  All ranks are in one domain where the order counts (of prefixes, and where the
-// operator does not commute) and a domain's ranks do not follow each other.
+// prefixes by its last.
 class Levels : public Composer {
 public:
     explicit Levels(const Problem& whole);

@@ -75,8 +75,9 @@ const Algorithm& algorithm_of_file(Operation operation, std::string_view path) {
             const SavedPlan& plan = made.plan;
             made.description = (plan.name().empty() ? std::string() : plan.name() + ", ") + "a saved plan with the hash " + plan.hash();
             // `levels`: it may depend on the topology, and on several nodes it runs among all ranks.
-            made.algorithm = {.operation = plan.operation(), .name = made.name, .schedule = by_plan, .power_of_two = false, .even = false,
-                              .commutative = plan.commutative(), .pipelined = plan.pipelined(), .piecewise = false, .levels = true, .alike = false, .parameters = {},
+            const unsigned properties = property::levels | (plan.commutative() ? property::commutative : property::none) |
+                                        (plan.pipelined() ? property::pipelined : property::none);
+            made.algorithm = {.operation = plan.operation(), .name = made.name, .schedule = by_plan, .properties = properties, .parameters = {},
                               .description = made.description, .paper = {}, .plan = static_cast<std::uint32_t>(f.all.size())};
             if (family_of(plan.operation()) != Family::signal) made.algorithm.parameters = {"piece"};
             found = &made;

@@ -11,8 +11,4 @@ namespace fanlight {
 // `value` is this rank's running value; wherever something is received it is output().
 void double_prefixes(Builder&, const Problem&, int lowest, int first, Address value);
 
-// Through the levels of the topology: domains' sums go up to their first ranks, and what lies before each
-// domain comes down, where it is combined with what lies before each part of the domain inside.
-Schedule prefixes_by_levels(const Problem&);
-
 }  // namespace fanlight

@@ -11,10 +11,7 @@
 namespace fanlight {
 namespace {
 
-// What a row may name, each in a space of its own.
-namespace property {
-enum : unsigned { none = 0, power_of_two = 1, even = 2, commutative = 4, pipelined = 8, piecewise = 16, levels = 32, alike = 64 };
-}
+// What a row may name beside properties.
 namespace parameter {
 enum Index : unsigned {
 #define PARAMETER(name, type, description) name##_index,
@@ -32,55 +29,33 @@ constexpr std::string_view names[] = {
 };
 }  // namespace parameter
 
-// A row's name is an identifier; users write '-' where it has '_'.
-struct Row {
-    Operation operation;
-    std::string name;
-    Schedule (*schedule)(const Problem&);
-    unsigned properties;
-    unsigned parameters;
-    std::string_view description;
-    std::string_view paper;
-};
-
 std::string as_users_write(std::string_view name) {
     std::string result(name);
     std::replace(result.begin(), result.end(), '_', '-');
     return result;
 }
 
-const std::vector<Row>& rows() {
-    static const std::vector<Row> all = {
-#define ALGORITHM(operation, name, properties, parameters, description, paper) \
-    {Operation::operation, as_users_write(#name), operation##_algorithms::name, \
-     [] { using namespace property; return unsigned{properties}; }(),           \
-     [] { using namespace parameter; return unsigned{parameters}; }(), description, paper},
-#include "algorithms/registry.def"
-#undef ALGORITHM
-    };
-    return all;
-}
-
-std::vector<std::string_view> parameters_of(const Row& row) {
+std::vector<std::string_view> names_of(unsigned parameters, Operation operation) {
     // The executor cuts whatever has data, or copies it once.
-    const bool has_data = family_of(row.operation) != Family::signal;
-    const unsigned taken = row.parameters | (has_data ? parameter::piece | parameter::once : parameter::none);
+    if (family_of(operation) != Family::signal) parameters |= parameter::piece | parameter::once;
     std::vector<std::string_view> result;
     for (unsigned i = 0; i < std::size(parameter::names); ++i)
-        if ((taken >> i & 1u) != 0) result.push_back(parameter::names[i]);
+        if ((parameters >> i & 1u) != 0) result.push_back(parameter::names[i]);
     return result;
 }
 
-std::vector<Algorithm> make_catalogue() {
-    std::vector<Algorithm> result;
-    for (const Row& row : rows()) {
-        const auto has = [&](unsigned property) { return (row.properties & property) != 0; };
-        result.push_back({row.operation, row.name, row.schedule, has(property::power_of_two),
-                          has(property::even), has(property::commutative),
-                          has(property::pipelined), has(property::piecewise),
-                          has(property::levels), has(property::alike), parameters_of(row), row.description, row.paper, 0});
-    }
-    return result;
+// A row's name is an identifier; users write '-' where it has '_'.
+const std::vector<Algorithm>& make_catalogue() {
+    return *new std::vector<Algorithm>{
+#define ALGORITHM(operation, name, properties, parameters, description, paper) \
+    {Operation::operation, *new std::string(as_users_write(#name)), operation##_algorithms::name, \
+     [] { using namespace property; return unsigned{properties}; }(),           \
+     names_of([] { using namespace parameter; return unsigned{parameters}; }(), Operation::operation), description, paper},
+#define SHARED(operation, name, with, ...) ALGORITHM(operation, name, __VA_ARGS__)
+#include "algorithms/registry.def"
+#undef SHARED
+#undef ALGORITHM
+    };
 }
 
 }  // namespace
@@ -105,7 +80,7 @@ std::vector<int> neediest(const Problem& p) {
 
 std::span<const Algorithm> algorithms() {
     // Never destroyed: collectives may run while static objects are.
-    static const auto& catalogue = *new std::vector<Algorithm>(make_catalogue());
+    static const std::vector<Algorithm>& catalogue = make_catalogue();
     return catalogue;
 }
 
@@ -120,12 +95,12 @@ std::string restriction(const Algorithm& algorithm, const Problem& problem) {
     const auto name = [&] { return std::string(to_string(algorithm.operation)) + "/" + std::string(algorithm.name); };
     if (algorithm.operation != problem.operation)
         return name() + " is no algorithm for " + std::string(to_string(problem.operation));
-    if (algorithm.power_of_two && !std::has_single_bit(static_cast<unsigned>(problem.size)))
+    if (algorithm.has(property::power_of_two) && !std::has_single_bit(static_cast<unsigned>(problem.size)))
         return name() + " needs a power of two of ranks, and there are " +
                std::to_string(problem.size);
-    if (algorithm.even && problem.size > 1 && problem.size % 2 != 0)
+    if (algorithm.has(property::even) && problem.size > 1 && problem.size % 2 != 0)
         return name() + " needs an even number of ranks, and there are " + std::to_string(problem.size);
-    if (algorithm.commutative && !problem.commutative)
+    if (algorithm.has(property::commutative) && !problem.commutative)
         return name() + " needs an operator that commutes";
     return algorithm.plan ? restriction_of_file(algorithm.plan, problem) : std::string();
 }

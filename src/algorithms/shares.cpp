@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "algorithms/levels.h"
 #include "schedule/stages.h"
 
 namespace fanlight {
@@ -15,13 +16,6 @@ namespace {
 constexpr int usual_degree = 4;
 // Up to so many parts are put; of more each rank offers its own once.
 constexpr std::size_t few_up = 4, few_down = 2;
-
-// Whose domains share.
-Topology topology_of(const Problem& problem) {
-    const Topology topology = problem.topology.simplified();
-    const auto blocked = [](const Domains& d) { return d.blocked(); };
-    return reduces(problem.operation) && !problem.commutative && !std::ranges::all_of(topology.all(), blocked) ? Topology() : topology;
-}
 
 // As even groups of at most `degree` as there can be, from the one domain on until that is one.
 std::vector<std::vector<std::size_t>> divided(const std::vector<std::size_t>& from, const std::vector<std::size_t>& to, std::size_t degree) {
@@ -47,7 +41,7 @@ std::vector<std::vector<std::size_t>> divided(const std::vector<std::size_t>& fr
 
 Division::Division(const Problem& problem) : place_(static_cast<std::size_t>(problem.size)) {
     const auto size = static_cast<std::size_t>(problem.size);
-    const Topology topology = topology_of(problem);
+    const Topology topology = levels_in_order(problem);
     order_ = in_order_of_places(topology, problem.size);
     for (std::size_t p = 0; p < size; ++p) place_[static_cast<std::size_t>(order_[p])] = p;
 

@@ -56,7 +56,7 @@ std::string answer(const Communicator& c, Operation operation, std::size_t bytes
     const auto native = [](const std::string& why) { return "native: " + why; };
     if (!c.context()) return native(to_string(c.reason()));
     Problem problem{.operation = operation, .bytes = bytes};
-    if (operation == Operation::allgatherv || operation == Operation::reduce_scatter)
+    if (knows_all_lengths(operation))
         problem.blocks.assign(static_cast<std::size_t>(c.size()), {0, bytes});
     const Choice choice = c.context()->choice(problem);
     const std::string passed_over = choice.passed_over.empty() ? "" : "; passed over: " + choice.passed_over;

@@ -42,23 +42,30 @@ const char* text_of_variable(const char* variable) {
     return ::secure_getenv(variable);
 }
 
+// How a setting of a type is written.
 template <class Value>
-void read_one(const char* variable, Value& field, std::optional<Value> (*parse)(std::string_view),
-              const char* expected, std::vector<std::string>& errors) {
+struct Form {
+    std::optional<Value> (*parse)(std::string_view);
+    const char* expected;
+};
+namespace form {
+constexpr Form<bool> boolean{parse_boolean, "1 or 0 (or yes, no, true, false, on, off)"};
+constexpr Form<std::int64_t> integer{parse_count, "a whole number that is not negative"};
+constexpr Form<std::size_t> bytes{parse_bytes, "a number of bytes such as 4096, 64K or 1M"};
+constexpr Form<double> seconds{parse_seconds, "a number of seconds that is not negative, such as 30 or 0.5"};
+constexpr Form<std::string> text{parse_text, "text"};
+}  // namespace form
+
+template <class Value>
+void read_one(const char* variable, Value& field, const Form<Value>& form, std::vector<std::string>& errors) {
     const char* text = text_of_variable(variable);
     if (!text || !*text) return;  // set to nothing is the same as not set
-    if (auto value = parse(text)) {
+    if (auto value = form.parse(text)) {
         field = std::move(*value);
     } else {
-        errors.push_back(std::string(variable) + "=" + text + ": expected " + expected);
+        errors.push_back(std::string(variable) + "=" + text + ": expected " + form.expected);
     }
 }
-
-constexpr const char* expected_boolean = "1 or 0 (or yes, no, true, false, on, off)";
-constexpr const char* expected_integer = "a whole number";
-constexpr const char* expected_bytes = "a number of bytes such as 4096, 64K or 1M";
-constexpr const char* expected_seconds = "a number of seconds that is not negative, such as 30 or 0.5";
-constexpr const char* expected_text = "text";
 
 const char* variable_of(std::string_view field) {
     for (const Setting& s : settings())
@@ -75,19 +82,10 @@ void one_of(std::string_view field, std::string& value, const std::string& other
     value = otherwise;
 }
 
-void not_negative(std::string_view field, std::int64_t& value, std::int64_t otherwise,
-                  std::vector<std::string>& errors) {
-    if (value >= 0) return;
-    errors.push_back(std::string(variable_of(field)) + "=" + std::to_string(value) +
-                     ": expected a number that is not negative");
-    value = otherwise;
-}
-
 // Every value that is wrong is replaced by its default and described in `errors`.
 Config read(std::vector<std::string>& errors) {
     Config c;
-#define SETTING(field, type, variable, value, ranks, help) \
-    read_one(variable, c.field, parse_##type, expected_##type, errors);
+#define SETTING(field, type, variable, value, ranks, help) read_one(variable, c.field, form::type, errors);
 #include "config/config.def"
 #undef SETTING
     const Config defaults;
@@ -100,10 +98,6 @@ Config read(std::vector<std::string>& errors) {
     one_of("gpu", c.gpu, defaults.gpu, {"pass", "stage", "none"}, errors);
     if (parse_boolean(c.heap) == false) c.heap = "off";
     one_of("heap", c.heap, defaults.heap, {"auto", "shared", "off"}, errors);
-    not_negative("start_after", c.start_after, defaults.start_after, errors);
-    not_negative("cores", c.cores, defaults.cores, errors);
-    not_negative("node_units", c.node_units, defaults.node_units, errors);
-    not_negative("trace_events", c.trace_events, defaults.trace_events, errors);
     // The MPI library may take none.
     if (c.gpu == "stage") c.start_after = 0;
     return c;

@@ -23,6 +23,11 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
     return whole<std::int64_t>(text);
 }
 
+std::optional<std::int64_t> parse_count(std::string_view text) {
+    const auto number = parse_integer(text);
+    return number && *number >= 0 ? number : std::nullopt;
+}
+
 std::optional<std::size_t> parse_bytes(std::string_view text) {
     std::size_t factor = 1;
     if (!text.empty()) {

@@ -11,8 +11,7 @@ constexpr std::uint64_t low(int bits) { return (std::uint64_t{1} << bits) - 1; }
 
 std::uint64_t called(const Problem& p) {
     // Of gatherv, scatterv and alltoallv the ranks know their own lengths; `bytes` is what they agreed on.
-    const bool alike = p.operation == Operation::allgatherv || p.operation == Operation::reduce_scatter;
-    const std::uint64_t bytes = alike ? total_bytes(p) : p.bytes;
+    const std::uint64_t bytes = knows_all_lengths(p.operation) ? total_bytes(p) : p.bytes;
     const std::uint64_t root = has_root(p.operation) ? static_cast<std::uint64_t>(p.root) : 0;
     return ((static_cast<std::uint64_t>(p.operation) << root_bits | (root & low(root_bits))) << byte_bits) | (bytes & low(byte_bits));
 }

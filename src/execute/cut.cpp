@@ -43,7 +43,7 @@ std::size_t staging_bound(const Problem& p) {
 }
 
 bool all_wait_for_all(Operation o) {
-    return !has_root(o) && o != Operation::scan && o != Operation::exscan && family_of(o) != Family::neighbors;
+    return !has_root(o) && !is_prefix(o) && family_of(o) != Family::neighbors;
 }
 
 // The greater of each.
@@ -69,7 +69,7 @@ public:
     AllRanks(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, const SharedSlots& slots, std::size_t enough)
         : algorithm_(algorithm), problem_(problem), options_(options), slots_(slots), enough_(enough),
           staged_(Bounds::below(options.single_copy ? options.single_copy_from : SIZE_MAX)), likely_(problem.rank),
-          may_say_((algorithm.levels || (!algorithm.alike && !options.reach.nodes)) && enough > 0) {}
+          may_say_((algorithm.has(property::levels) || (!algorithm.has(property::alike) && !options.reach.nodes)) && enough > 0) {}
 
     // At most, in pieces of so many bytes; of what does not fit only what shows that.
     Needs needs(std::size_t bytes, const Needs& limits) {
@@ -116,7 +116,7 @@ private:
             return {};
         }
         if (!made.kinds.empty()) return whom_to_ask_by_kinds(made, most);
-        if (algorithm_.alike && !options_.reach.nodes && p.size > few_ranks) return neediest(p);
+        if (algorithm_.has(property::alike) && !options_.reach.nodes && p.size > few_ranks) return neediest(p);
         std::vector<int> all(static_cast<std::size_t>(p.size));
         std::iota(all.begin(), all.end(), 0);
         return all;
@@ -185,11 +185,11 @@ Planner::Cut Planner::cut(const Algorithm& algorithm, const Problem& problem, Bi
     std::size_t begin_with = longest;
     if (reach.by_messages() && config().piece == 0 && problem.parameters.piece == 0) begin_with = piece_between_nodes(problem.operation);
     // What asks for pieces is also cut where nothing needs staging.
-    const bool may_be_whole = (!algorithm.pipelined && problem.parameters.piece == 0 && !reach.by_messages()) || length <= begin_with;
+    const bool may_be_whole = (!algorithm.has(property::pipelined) && problem.parameters.piece == 0 && !reach.by_messages()) || length <= begin_with;
     const bool all_inlined = total_bytes(problem) <= options.inlined && family_of(problem.operation) != Family::neighbors;
     // What asking all ranks would say as well, said sooner.  Not of levels or files, which may make more offers than have room.
     const bool all_short = staging_bound(problem) < all_staged && total_bytes(problem) <= longest;
-    if (may_be_whole && !algorithm.levels && !reach.over_windows() && (all_inlined || all_short)) return {length, false};
+    if (may_be_whole && !algorithm.has(property::levels) && !reach.over_windows() && (all_inlined || all_short)) return {length, false};
     // What is short costs its flags, and two pieces have twice as many; they would have as many areas.  Where not all wait
     // for all an operation leaves areas to the next one.  Pieces between nodes overlap.
     const bool is_short = may_be_whole && total_bytes(problem) <= short_in_all && all_wait_for_all(problem.operation);

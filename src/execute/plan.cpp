@@ -330,7 +330,7 @@ Schedule in_pieces(const Schedule& schedule, int rank, const BindOptions& option
             cut.steps.push_back(s);
             goes_on.push_back(false);
         }
-        cut.round_ends.push_back(static_cast<std::uint32_t>(cut.steps.size()));
+        cut.end_round();
     }
     return cut;
 }

@@ -128,7 +128,7 @@ void Planner::find_long_results(const Problem& problem, Plan& plan) {
 // How each block is moved.  Of a problem in which one is empty, or too long, these are not its own steps.
 void Planner::keep_moves(const Algorithm& algorithm, const Problem& problem, const BindOptions& options, Plan& plan) const {
     const Operation o = problem.operation;
-    const bool can_be = o == Operation::allgatherv || o == Operation::gatherv || o == Operation::scatterv || o == Operation::alltoallv;
+    const bool can_be = family_of(o) == Family::blocks_v && !reduces(o);
     const std::size_t longest = can_be ? longest_rebound(problem, options) : 0;
     if (longest == 0) return;
     const BoundSchedule& own = plan.parts.front().schedule;
@@ -158,7 +158,7 @@ std::size_t Planner::longest_rebound(const Problem& p, const BindOptions& option
 // A scatter's root has too little staging for all blocks; each reader's has room for its own.  Alike on all ranks, as all
 // know the length.
 bool Planner::scatters_at_readers(const Algorithm& algorithm, const Problem& problem, const Reach& reach) const {
-    if (problem.operation != Operation::scatter || !algorithm.piecewise || reach.nodes || size_ <= 2 || size_ > most_that_stage) return false;
+    if (problem.operation != Operation::scatter || !algorithm.has(property::piecewise) || reach.nodes || size_ <= 2 || size_ > most_that_stage) return false;
     if (!mapped_scratch_.empty() || problem.parameters.piece != 0 || config().piece != 0) return false;
     constexpr std::size_t most_pieces = 64;  // of one block: each is a step of the root's plan
     const BindOptions options = options_for(problem.operation, reach, problem.parameters.once);
@@ -212,7 +212,7 @@ bool Planner::plans_any(const Algorithm& algorithm, const Reach& reach, MostNeig
     if (reach.nodes && most.edges > RemoteTransport::most_messages) return false;
     if (const SharedSlots slots = least_room(reach); lengths_first(algorithm) && told_at_most(algorithm, reach) > slots.areas() * slots.staging_bytes()) return false;
     if (reach.nodes ? reach.single_copy || reach.no_one_is_near() : single_copy_) return true;
-    return algorithm.piecewise && longest_piece(share(algorithm, reach, most), least_room(reach)) >= shortest_piece;
+    return algorithm.has(property::piecewise) && longest_piece(share(algorithm, reach, most), least_room(reach)) >= shortest_piece;
 }
 
 void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& problem, const Share& share, const Reach& reach, Plan& plan) const {
@@ -227,7 +227,7 @@ void Planner::plan_with_local_counts(const Algorithm& algorithm, const Problem& 
     const std::size_t room = lines_in(shared_slots_.staging_bytes() / std::max<std::size_t>(share.most.edges, 1));
     const std::size_t piece = longest_piece(share, shared_slots_);
     const bool staged_is_faster = options.single_copy_from > piece && piece >= worth_a_flag;
-    const bool in_pieces = algorithm.piecewise && piece >= shortest_piece && (!options.single_copy || asked || staged_is_faster);
+    const bool in_pieces = algorithm.has(property::piecewise) && piece >= shortest_piece && (!options.single_copy || asked || staged_is_faster);
     if (in_pieces) {
         options.single_copy &= asked == 0;
         options.piece = asked ? std::min(asked, piece) : piece;

@@ -97,7 +97,7 @@ bool Planner::rebind_counts(const Problem& p, Plan& plan) const {
         if (!sends || s.place != Place::staged) continue;
         // Each in its reader's area, or one behind the other in this rank's.
         s.staging = schedule.stages_at_reader ? 0 : staged;
-        staged = std::max(staged, s.staging + (bytes + 63) / 64 * 64);
+        staged = std::max(staged, s.staging + whole_lines(bytes));
     }
     schedule.staged = staged;
     return true;

@@ -10,8 +10,6 @@
 
 namespace fanlight {
 
-inline std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 Place place_of(std::size_t bytes, const BindOptions&);
 // Whether any of its readers shares memory with its owner.
 bool is_read_near(const Schedule&, int rank, const Step& offer, const Reach&);

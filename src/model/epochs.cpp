@@ -5,23 +5,12 @@
 namespace fanlight {
 namespace {
 
-void end_round(Schedule& s) {
-    const auto end = static_cast<std::uint32_t>(s.steps.size());
-    if (s.round_ends.empty() || s.round_ends.back() != end) s.round_ends.push_back(end);
-}
-
 // By dissemination: round k signals rank r + 2^k.
 void add_fence(Schedule& s, int rank, int size) {
     for (int distance = 1; distance < size; distance *= 2) {
-        Step put{};
-        put.kind = StepKind::put;
-        put.peer = (rank + distance) % size;
-        Step arrive{};
-        arrive.kind = StepKind::arrive;
-        arrive.peer = (rank + size - distance) % size;
-        s.steps.push_back(put);
-        s.steps.push_back(arrive);
-        end_round(s);
+        s.steps.push_back({.kind = StepKind::put, .peer = (rank + distance) % size});
+        s.steps.push_back({.kind = StepKind::arrive, .peer = (rank + size - distance) % size});
+        s.end_round();
     }
 }
 
@@ -44,7 +33,7 @@ std::vector<Schedule> fenced(std::span<const Schedule> schedules) {
         Schedule& with = result.emplace_back(without_steps(s));
         for (std::size_t r = 0; r < rounds; ++r) {
             if (r < s.rounds()) with.steps.insert(with.steps.end(), s.round(r).begin(), s.round(r).end());
-            end_round(with);
+            with.end_round();
             add_fence(with, rank, size);
         }
     }
@@ -59,11 +48,11 @@ std::vector<Schedule> one_by_one(std::span<const Schedule> schedules) {
             for (const Step& step : s.round(r)) {
                 if (step.kind != StepKind::put) continue;
                 apart.steps.push_back(step);
-                end_round(apart);
+                apart.end_round();
             }
             for (const Step& step : s.round(r))
                 if (step.kind != StepKind::put) apart.steps.push_back(step);
-            end_round(apart);
+            apart.end_round();
         }
     }
     return result;

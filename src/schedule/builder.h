@@ -34,7 +34,6 @@ public:
     static void recycle(Schedule&&);
 
 private:
-    Step& add(StepKind kind);
     const Problem& problem_;
     Schedule schedule_;
 };

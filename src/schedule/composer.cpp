@@ -7,10 +7,6 @@
 namespace fanlight {
 namespace {
 
-constexpr std::size_t line = 64;
-
-std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
-
 // `puts`: memory to sort them in, by their peers.
 BoundsOfKind bounds_of(const Schedule& s, std::vector<std::pair<int, std::size_t>>& puts) {
     BoundsOfKind result;
@@ -165,7 +161,7 @@ void Composer::overlap(const std::vector<std::function<void()>>& parts) {
     for (const std::vector<Step>& round : rounds) {
         for (const Step& step : round)
             if (!is_copied_again(step)) result_.steps.push_back(step);
-        end_round();
+        result_.end_round();
     }
 }
 
@@ -178,20 +174,10 @@ bool Composer::is_copied_again(const Step& step) {
     return false;
 }
 
-void Composer::end_round() {
-    if (result_.steps.size() > (result_.round_ends.empty() ? 0 : result_.round_ends.back()))
-        result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
-}
-
 void Composer::append(StepKind kind, Address from, Address to, std::size_t bytes, Order order) {
     if (bytes == 0) return;
-    Step& step = result_.steps.emplace_back();
-    step.kind = kind;
-    step.order = order;
-    step.from = from;
-    step.to = to;
-    step.bytes = bytes;
-    result_.round_ends.push_back(static_cast<std::uint32_t>(result_.steps.size()));
+    result_.steps.push_back({.kind = kind, .order = order, .from = from, .to = to, .bytes = bytes});
+    result_.end_round();
 }
 
 void Composer::append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at) {
@@ -242,7 +228,7 @@ void Composer::append(const Schedule& part, const Group& group, const BuffersOf&
             }
             if (!is_copied_again(step)) result_.steps.push_back(step);
         }
-        end_round();
+        result_.end_round();
     }
 }
 

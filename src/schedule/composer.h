@@ -64,7 +64,6 @@ public:
 
 private:
     bool is_copied_again(const Step&);
-    void end_round();
     void append(StepKind, Address from, Address to, std::size_t bytes, Order);
     void append(const Schedule& part, const Group& group, const BuffersOf& buffers, std::size_t scratch_at);
     // What parts say of all ranks: of each part, and of each rank behind it.

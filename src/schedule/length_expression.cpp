@@ -4,6 +4,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "schedule/schedule.h"
+
 namespace fanlight {
 
 namespace {
@@ -118,7 +120,7 @@ std::vector<std::size_t> LengthExpressions::values(const Problem& p) const {
             case Atom::distance: return p.stride ? static_cast<std::int64_t>(p.stride) : bytes;
             // The last part takes what is no whole element, as parts() in algorithms/blocks.h.
             case Atom::cut: return t.part == t.parts ? bytes : (elements / t.parts * t.part + elements % t.parts * t.part / t.parts) * element;
-            case Atom::lines: return static_cast<std::int64_t>((values[t.of.front()] + 63) / 64 * 64);
+            case Atom::lines: return static_cast<std::int64_t>(whole_lines(values[t.of.front()]));
             case Atom::greatest: break;
         }
         std::size_t most = 0;

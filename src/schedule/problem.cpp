@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,10 +10,29 @@
 namespace fanlight {
 namespace {
 
+namespace property {
+enum : unsigned { none = 0, root = 1, reduces = 2, prefix = 4, own_lengths = 8 };
+}
+
 struct Row {
-    std::string name;  // as users write it, with '-'
     Family family;
+    unsigned properties;
 };
+
+constexpr Row rows[] = {
+#define OPERATION(name, family, properties, description) \
+    {Family::family, [] { using namespace property; return unsigned{properties}; }()},
+#include "schedule/operations.def"
+#undef OPERATION
+};
+
+std::size_t index_of(Operation operation) {
+    const auto index = static_cast<std::size_t>(operation);
+    if (index >= std::size(rows)) throw std::invalid_argument("there is no operation number " + std::to_string(index));
+    return index;
+}
+
+bool has(Operation o, unsigned property) { return (rows[index_of(o)].properties & property) != 0; }
 
 std::string with_dashes(std::string_view name) {
     std::string result(name);
@@ -21,74 +41,44 @@ std::string with_dashes(std::string_view name) {
     return result;
 }
 
-const auto& rows() {
-    static const std::array table{
-#define OPERATION(name, family, description) Row{with_dashes(#name), Family::family},
+// As users write them, with '-'.
+const auto& names() {
+    static const std::array all{
+#define OPERATION(name, family, properties, description) with_dashes(#name),
 #include "schedule/operations.def"
 #undef OPERATION
     };
-    return table;
-}
-
-const Row& row_of(Operation operation) {
-    const auto index = static_cast<std::size_t>(operation);
-    if (index >= rows().size())
-        throw std::invalid_argument("there is no operation number " + std::to_string(index));
-    return rows()[index];
+    return all;
 }
 
 }  // namespace
 
-std::string_view to_string(Operation operation) { return row_of(operation).name; }
+std::string_view to_string(Operation operation) { return names()[index_of(operation)]; }
 
 Operation operation_from(std::string_view name) {
     const std::string wanted = with_dashes(name);
     std::string known;
-    for (std::size_t i = 0; i < rows().size(); ++i) {
-        if (rows()[i].name == wanted) return static_cast<Operation>(i);
-        known += (i == 0 ? "" : ", ") + rows()[i].name;
+    for (std::size_t i = 0; i < names().size(); ++i) {
+        if (names()[i] == wanted) return static_cast<Operation>(i);
+        known += (i == 0 ? "" : ", ") + names()[i];
     }
     throw std::invalid_argument("there is no operation '" + std::string(name) +
                                 "'; the operations are: " + known);
 }
 
-Family family_of(Operation operation) { return row_of(operation).family; }
+Family family_of(Operation operation) { return rows[index_of(operation)].family; }
 
-bool reduces(Operation operation) {
-    switch (operation) {
-        case Operation::reduce:
-        case Operation::allreduce:
-        case Operation::scan:
-        case Operation::exscan:
-        case Operation::reduce_scatter_block:
-        case Operation::reduce_scatter:
-            return true;
-        default:
-            return false;
-    }
-}
-
-bool lengths_are_unknown(Operation o) {
-    return family_of(o) == Family::neighbors || (family_of(o) == Family::blocks_v && o != Operation::allgatherv && o != Operation::reduce_scatter);
-}
+bool reduces(Operation o) { return has(o, property::reduces); }
+bool is_prefix(Operation o) { return has(o, property::prefix); }
+bool has_root(Operation o) { return has(o, property::root); }
+bool lengths_are_unknown(Operation o) { return has(o, property::own_lengths); }
+bool knows_all_lengths(Operation o) { return family_of(o) == Family::blocks_v && !lengths_are_unknown(o); }
 
 bool gives_the_same_to_several(Operation operation) {
     return family_of(operation) == Family::vector || operation == Operation::allgather || operation == Operation::allgatherv;
 }
 
-bool has_root(Operation operation) {
-    switch (operation) {
-        case Operation::bcast:
-        case Operation::reduce:
-        case Operation::gather:
-        case Operation::gatherv:
-        case Operation::scatter:
-        case Operation::scatterv:
-            return true;
-        default:
-            return false;
-    }
-}
+bool in_order(const Problem& p) { return is_prefix(p.operation) || (reduces(p.operation) && !p.commutative); }
 
 std::size_t length_between(const Problem& p, int from, int to) {
     if (from == p.rank) return p.send(to).bytes;
@@ -99,6 +89,6 @@ std::size_t length_between(const Problem& p, int from, int to) {
     return found->bytes;
 }
 
-std::size_t operation_count() { return rows().size(); }
+std::size_t operation_count() { return std::size(rows); }
 
 }  // namespace fanlight

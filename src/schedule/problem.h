@@ -11,7 +11,7 @@
 namespace fanlight {
 
 enum class Operation : std::uint8_t {
-#define OPERATION(name, family, description) name,
+#define OPERATION(name, family, properties, description) name,
 #include "schedule/operations.def"
 #undef OPERATION
 };
@@ -31,10 +31,14 @@ Operation operation_from(std::string_view name);
 Family family_of(Operation);
 // reduce, allreduce, reduce_scatter(_block), scan, exscan
 bool reduces(Operation);
+// scan, exscan
+bool is_prefix(Operation);
 // bcast, reduce, gather(v), scatter(v)
 bool has_root(Operation);
 // gatherv, scatterv, alltoallv, neighborhoods: no rank knows those of others beforehand.
 bool lengths_are_unknown(Operation);
+// allgatherv, reduce_scatter: blocks of different lengths, and all ranks know them.
+bool knows_all_lengths(Operation);
 // Several ranks read what one gives, or parts of it: operations on vectors, and allgather(v).
 bool gives_the_same_to_several(Operation);
 std::size_t operation_count();
@@ -120,6 +124,8 @@ struct Problem {
     int absolute(int relative_rank) const { return (relative_rank + root) % size; }
 };
 
+// Whether the order of the ranks counts: of prefixes, and where the operator does not commute.
+bool in_order(const Problem&);
 // alltoallv: of a block between any two ranks.  Throws std::logic_error if this one does not know it.
 std::size_t length_between(const Problem&, int from, int to);
 

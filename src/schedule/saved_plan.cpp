@@ -147,8 +147,7 @@ private:
                     wrong("rank " + std::to_string(s.schedules.size()) + ", step " + quoted(step) + ": " + e.what());
                 }
             });
-            const auto count = static_cast<std::uint32_t>(schedule.steps.size());
-            if (count > (schedule.round_ends.empty() ? 0 : schedule.round_ends.back())) schedule.round_ends.push_back(count);
+            schedule.end_round();
         });
         s.schedules.push_back(std::move(schedule));
     }

@@ -23,6 +23,9 @@
 
 namespace fanlight {
 
+// Of cache lines: nobody shares one with a neighbor.
+constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 // `unknown`: the place of a put that its target alone knows, and names in its arrive.  A transport
 // that writes there must be told first.
 enum class Buffer : std::uint8_t { input, output, scratch, unknown };
@@ -62,8 +65,8 @@ struct Step {
     Order order = Order::overwrite;  // arrive, get: overwrite or combine; combine: never overwrite
     int peer = -1;                   // put, arrive, get
     int offer = 0;                   // get: which of the peer's offers (0, 1, ...); offer: its own number
-    Address from;                    // put, offer, copy, combine: here; get: at the peer
-    Address to;                      // arrive, get, copy, combine: here; put: at the peer
+    Address from = {};               // put, offer, copy, combine: here; get: at the peer
+    Address to = {};                 // arrive, get, copy, combine: here; put: at the peer
     std::size_t bytes = 0;
     // put, arrive of no bytes: the signal may be one bit of a word that all who signal this rank
     // share.  At most one such from one rank to another.
@@ -111,6 +114,10 @@ struct Schedule {
     std::vector<std::uint32_t> kind_of;
     std::vector<BoundsOfKind> kinds;
 
+    // Ends the current round; an empty one is not recorded.
+    void end_round() {
+        if (steps.size() > (round_ends.empty() ? 0 : round_ends.back())) round_ends.push_back(static_cast<std::uint32_t>(steps.size()));
+    }
     std::size_t rounds() const { return round_ends.size(); }
     std::span<const Step> round(std::size_t i) const {
         const std::size_t begin = i == 0 ? 0 : round_ends[i - 1];
@@ -128,8 +135,7 @@ inline std::size_t Bounds::below(std::size_t bytes) {
 }
 
 inline void Bounds::add(std::size_t bytes) {
-    constexpr std::size_t line = 64;
-    const std::size_t lines = (bytes + line - 1) / line * line;
+    const std::size_t lines = whole_lines(bytes);
     const auto first = static_cast<std::size_t>(std::bit_width(bytes / shortest));
     for (std::size_t k = std::min(first, written.size() - 1); k < written.size(); ++k) written[k] += lines;
 }

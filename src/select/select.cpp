@@ -147,7 +147,7 @@ Choice Selector::choose(const Situation& situation) const {
         choice.lanes = rule.lanes && situation.lanes;
         choice.rule = rule.text;
         const bool between = choice.lanes || (situation.by_levels && !choice.flat);
-        if (choice.algorithm && !choice.algorithm->levels && between) {
+        if (choice.algorithm && !choice.algorithm->has(property::levels) && between) {
             const OnLevels all = choice.lanes ? in_lanes(*choice.algorithm) : by_levels(*choice.algorithm);
             if (rule.forced && all.names == 0)
                 throw std::invalid_argument(rule.text + ": it cannot run between nodes; flat=yes runs it among all ranks");

@@ -365,7 +365,7 @@ TEST_P(Interpreter, computes_what_mpi_defines) {
                 p.operation = algorithm.operation;
                 p.size = size;
                 p.root = root;
-                p.commutative = algorithm.commutative;
+                p.commutative = algorithm.has(property::commutative);
                 p.element = 4;
                 p.bytes = layout.bytes;
                 p.parameters = {.degree = layout.shift, .minimum = 7, .shift = layout.shift};

@@ -55,7 +55,7 @@ TEST(Registry, an_odd_number_of_ranks_is_refused_in_words) {
 TEST(Registry, every_operation_has_an_algorithm_without_restrictions) {
     std::set<Operation> served;
     for (const Algorithm& a : algorithms())
-        if (!a.power_of_two && !a.even && !a.commutative) served.insert(a.operation);
+        if (!a.has(property::power_of_two) && !a.has(property::even) && !a.has(property::commutative)) served.insert(a.operation);
     EXPECT_EQ(served.size(), operation_count());
 }
 
@@ -74,8 +74,8 @@ TEST(Registry, rows_say_which_parameters_they_take) {
     EXPECT_TRUE(tree->takes("piece"));
     EXPECT_FALSE(tree->takes("shift"));
     EXPECT_FALSE(find_algorithm(Operation::barrier, "tree")->takes("piece"));
-    EXPECT_TRUE(tree->pipelined);
-    EXPECT_FALSE(find_algorithm(Operation::bcast, "binomial")->pipelined);
+    EXPECT_TRUE(tree->has(property::pipelined));
+    EXPECT_FALSE(find_algorithm(Operation::bcast, "binomial")->has(property::pipelined));
 }
 
 // A parameter that a row does not name leaves the schedules as they are, and one that it names
@@ -109,7 +109,7 @@ TEST(Registry, rows_name_what_their_schedules_depend_on) {
         EXPECT_EQ(depends_on(a, {.minimum = 10000}) || depends_on(a, {.minimum = 4}), a.takes("minimum"));
         EXPECT_EQ(depends_on(a, {.shift = 3}), a.takes("shift"));
         // Uneven, or even: an algorithm may need domains of one size.
-        EXPECT_EQ(plain != steps(a, {}, Topology::from("3x*", 8)) || plain != steps(a, {}, Topology::from("2x4", 8)), a.levels);
+        EXPECT_EQ(plain != steps(a, {}, Topology::from("3x*", 8)) || plain != steps(a, {}, Topology::from("2x4", 8)), a.has(property::levels));
     }
 }
 

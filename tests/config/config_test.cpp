@@ -114,17 +114,17 @@ TEST_F(ConfigTest, NothingIsTheSameAsNotSet) {
 
 TEST_F(ConfigTest, AWrongValueNamesVariableValueAndWhatIsAllowed) {
     EXPECT_EQ(error_with("FANLIGHT_START_AFTER", "soon"),
-              "FANLIGHT_START_AFTER=soon: expected a whole number");
+              "FANLIGHT_START_AFTER=soon: expected a whole number that is not negative");
     EXPECT_EQ(error_with("FANLIGHT_WAIT", "poll"),
               "FANLIGHT_WAIT=poll: expected one of auto spin yield sleep");
     EXPECT_EQ(error_with("FANLIGHT_SINGLE_COPY", "always"),
               "FANLIGHT_SINGLE_COPY=always: expected one of auto on off");
     EXPECT_EQ(error_with("FANLIGHT_CORES", "-1"),
-              "FANLIGHT_CORES=-1: expected a number that is not negative");
-    EXPECT_EQ(error_with("FANLIGHT_NODE_UNITS", "-3"), "FANLIGHT_NODE_UNITS=-3: expected a number that is not negative");
-    EXPECT_EQ(error_with("FANLIGHT_TRACE_EVENTS", "-1"), "FANLIGHT_TRACE_EVENTS=-1: expected a number that is not negative");
+              "FANLIGHT_CORES=-1: expected a whole number that is not negative");
+    EXPECT_EQ(error_with("FANLIGHT_NODE_UNITS", "-3"), "FANLIGHT_NODE_UNITS=-3: expected a whole number that is not negative");
+    EXPECT_EQ(error_with("FANLIGHT_TRACE_EVENTS", "-1"), "FANLIGHT_TRACE_EVENTS=-1: expected a whole number that is not negative");
     setenv("FANLIGHT_GPU", "stage", 1);
-    EXPECT_EQ(error_with("FANLIGHT_START_AFTER", "-5"), "FANLIGHT_START_AFTER=-5: expected a number that is not negative");
+    EXPECT_EQ(error_with("FANLIGHT_START_AFTER", "-5"), "FANLIGHT_START_AFTER=-5: expected a whole number that is not negative");
     EXPECT_EQ(read_config().start_after, 0);
     unsetenv("FANLIGHT_GPU");
     EXPECT_EQ(error_with("FANLIGHT_HEAP", "none"), "FANLIGHT_HEAP=none: expected one of auto shared off");

@@ -112,7 +112,7 @@ TEST_P(Bound, TheCatalogue) {
 
 TEST_P(Bound, ManyLevels) {
     for_each_algorithm({16, 32, 36}, [&](const Groups& groups, const Algorithm& algorithm, int size) {
-        if (!algorithm.levels || (size > 16 && GetParam() != How::copied_once)) return;
+        if (!algorithm.has(property::levels) || (size > 16 && GetParam() != How::copied_once)) return;
         for (const char* levels : {"2x2x4", "2x2x2x2", "2x2x2x2x2", "3x3x4"})
             for (Problem problem : problems(algorithm, size, {3, 2500})) {
                 if (problem.root > (size > 32 ? 0 : 1) || Topology::places(levels) != size) continue;

@@ -287,7 +287,7 @@ std::vector<Problem> problems(const Algorithm& a, int size, const std::vector<st
     p.operation = a.operation;
     p.size = size;
     p.element = reduces(a.operation) ? element : 1;
-    p.commutative = a.commutative;
+    p.commutative = a.has(property::commutative);
     if (!restriction(a, p).empty()) return result;
     for (const std::size_t n : elements)
         for (int root = 0; root < (has_root(a.operation) ? size : 1); ++root) {

@@ -81,7 +81,7 @@ std::string needier(const Algorithm& a) {
 TEST(Needs, OfTheAlikeNoRankNeedsMoreThanTheNeediest) {
     int rows = 0;
     for (const Algorithm& a : algorithms()) {
-        if (!a.alike) continue;
+        if (!a.has(property::alike)) continue;
         ++rows;
         EXPECT_EQ(needier(a), "");
     }
@@ -97,7 +97,7 @@ TEST(Needs, BoundsHoldForAllRanks) {
                 for (const std::size_t bytes : {8, 24, 800, 5000, 40000})
                     for (const auto& [root, gap] : {std::pair{0, 0}, {size / 2, 0}, {size - 1, 0}, {0, 64}}) {
                         Problem p = problem(a, size, bytes, root);
-                        if (p.root != root || (!a.levels && *topology) || (a.levels && size > 48)) continue;
+                        if (p.root != root || (!a.has(property::levels) && *topology) || (a.has(property::levels) && size > 48)) continue;
                         if (gap && family_of(a.operation) == Family::blocks) p.stride = bytes + 64;
                         try {
                             if (*topology) p.topology = Topology::from(topology, size);
@@ -166,7 +166,7 @@ bool are_same(const Schedule& a, const Schedule& b) {
 TEST(Needs, SchedulesAreTheSameWhereWhatPartsSayIsKept) {
     int compared = 0;
     for (const Algorithm& a : algorithms()) {
-        if (!a.levels) continue;
+        if (!a.has(property::levels)) continue;
         Composer::OfAllRanks kept;
         for (const char* topology : {"3x4", "2x3x2:cyclic", "2x(3+5)", "3x2x3", "2x(1+2)+3x2"})
             for (const std::size_t bytes : {8, 5000, 100000})
@@ -238,7 +238,7 @@ const Algorithm* counted = nullptr;
 TEST(Needs, APlanTakesFewSchedules) {
     for (const char* topology : {"8x8x8", "2x4x64", "4x128", "3x(5x20+7x10)+2x(1+30)"})
         for (const Algorithm& a : algorithms()) {
-            if (!a.levels || lengths_are_unknown(a.operation) || a.name == "locality-bruck") continue;
+            if (!a.has(property::levels) || lengths_are_unknown(a.operation) || a.name == "locality-bruck") continue;
             if (std::string_view(topology).starts_with("3x(") && (a.name == "multi-lane" || a.operation == Operation::alltoall)) continue;
             for (const std::size_t bytes : {8, 1 << 10, 40 << 10}) {
                 Problem p = problem(a, Topology::places(topology), bytes, 0);

@@ -70,8 +70,8 @@ public:
 private:
     Text(const Algorithm& a, int size) : algorithm_(a), size_(size) {
         text_.append("operation ").append(to_string(a.operation)).append("\n");
-        if (a.commutative) text_.append("commutative\n");
-        if (a.pipelined) text_.append("pipelined\n");
+        if (a.has(property::commutative)) text_.append("commutative\n");
+        if (a.has(property::pipelined)) text_.append("pipelined\n");
     }
 
     void section(int root) {
@@ -196,7 +196,7 @@ TEST(saved_plans, are_bound_as_the_built_in_ones) {
     for (const int size : {2, 4}) {
         Comparison all(size);
         for (const Algorithm& a : algorithms())
-            if (family_of(a.operation) == Family::vector && !a.levels) all.compare(a);
+            if (family_of(a.operation) == Family::vector && !a.has(property::levels)) all.compare(a);
         for (const char* name : {"bcast (binomial)", "bcast (tree)", "bcast (one-to-all)", "bcast (pruned-ring)", "reduce (binomial)",
                                  "reduce (tree)", "allreduce (recursive-doubling)", "allreduce (reduce-scatter-allgather)", "scan (all-read-lower)"})
             EXPECT_TRUE(all.compared.contains(name) && all.in_pieces.contains(name)) << name;

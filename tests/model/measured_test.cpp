@@ -21,7 +21,7 @@ double allreduce(const Machine& machine, const char* topology, int ranks, std::s
     Problem p{.operation = Operation::allreduce, .size = ranks, .bytes = bytes, .element = 4};
     if (topology) p.topology = Topology::from(topology, ranks);
     for (const Algorithm& a : algorithms()) {
-        if (a.operation != p.operation || (topology ? !a.levels : a.name != "reduce-scatter-allgather")) continue;
+        if (a.operation != p.operation || (topology ? !a.has(property::levels) : a.name != "reduce-scatter-allgather")) continue;
         best = std::min(best, 1e6 * simulate(schedules_of_all(a.schedule, p), machine, Placement(machine, ranks), theirs).seconds);
     }
     return best;

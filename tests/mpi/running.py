@@ -206,7 +206,7 @@ class Algorithm:
 def algorithms(operation=""):
     """The rows of registry.def: all, or those of this operation."""
     text = (ROOT / "src/algorithms/registry.def").read_text()
-    rows = re.findall(r"^ALGORITHM\((\w+), (\w+), ([\w |]+), ([\w |]+),", text, re.M)
+    rows = re.findall(r'^(?:ALGORITHM|SHARED)\((\w+), (\w+),(?: \w+,)? ([\w |]+), ([\w |]+), "', text, re.M)
 
     def words(field):
         return frozenset(field.replace(" ", "").split("|")) - {"none"}

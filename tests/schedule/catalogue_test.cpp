@@ -70,7 +70,7 @@ std::vector<Parameters> parameters_of(const Algorithm& algorithm, int size) {
 // For those that depend on it: even, uneven, interleaved, of several levels.
 std::vector<Topology> topologies_of(const Algorithm& algorithm, int size) {
     std::vector<Topology> result;
-    if (!algorithm.levels) return result;
+    if (!algorithm.has(property::levels)) return result;
     for (const char* text : {"1x*", "2x*", "3x*:cyclic", "2x3x*", "2x2x2x*:cyclic"}) result.push_back(Topology::from(text, size));
     result.push_back(Topology::from(std::to_string(size) + "x1", size));
     if (size > 3) result.push_back(Topology::from("1+2x1+" + std::to_string(size - 3), size));

@@ -48,7 +48,7 @@ protected:
     void for_each_step(Visit visit) {
         for (int size : {2, 3, 4, 5, 8}) {
             problem = problem_for(GetParam().operation, size);
-            problem.commutative = GetParam().commutative;
+            problem.commutative = GetParam().has(property::commutative);
             if (!restriction(GetParam(), problem).empty()) continue;
             right = schedules_of_all(GetParam().schedule, problem);
             for (int r = 0; r < size; ++r)

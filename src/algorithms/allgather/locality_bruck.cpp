@@ -9,7 +9,7 @@
 // Cost: ceil(log_(m+1) D) steps a between the D domains, where a ring or doubling of one rank has D - 1 or log2 D.  A block
 // crosses to each domain once: n (P - m) b there for each domain; m a + n P b inside; n P c, c the time to copy a byte.
 // Source: Bienz, Gautam, Kharel 2022 (locality-aware Bruck), where rank 0 fetches nothing.  Any number of ranks and domains
-// of any sizes, m that of the smallest; blocks of any lengths (allgatherv uses it as it is).  With one domain it is bruck.
+// of any sizes, m that of the smallest; blocks of any lengths (allgatherv uses it as it is).  With one domain it is the operation's bruck.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace fanlight::allgather_algorithms {
 
 Schedule locality_bruck(const Problem& problem) {
     const Topology topology = problem.topology.simplified();
-    if (topology.levels() == 0) return bruck(problem);
+    if (topology.levels() == 0) return problem.operation == Operation::allgather ? bruck(problem) : allgatherv_algorithms::bruck(problem);
     const Domains& domains = topology.level(0);
     const int rank = problem.rank, count = domains.count(), domain = domains.of(rank), local = domains.local(rank);
     const int lanes = domains.sizes().first;

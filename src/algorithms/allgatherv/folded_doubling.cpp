@@ -8,8 +8,8 @@
 // Source: Spike exchange 3.5 and 5 (RMA_Allgather), for any number of ranks; short blocks.
 #include <vector>
 
+#include "algorithms/blocks.h"
 #include "algorithms/fold.h"
-#include "schedule/builder.h"
 
 namespace fanlight::allgatherv_algorithms {
 
@@ -18,8 +18,7 @@ Schedule folded_doubling(const Problem& problem) {
     const int rank = problem.rank;
     const int size = problem.size;
     const Fold fold(size);
-    std::vector<std::size_t> start{0};  // of each rank's block in scratch, and the end
-    for (int r = 0; r < size; ++r) start.push_back(start.back() + problem.block(r).bytes);
+    const std::vector<std::size_t> start = packed_offsets(problem);
     const Address packed = b.reserve(size > 1 ? start.back() : 0);
     const auto at = [&](int r) { return packed + start[static_cast<std::size_t>(r)]; };
     const auto length = [&](int first, int last) {

@@ -2,7 +2,8 @@
 //
 // Cost: a + (sum of the lengths of the incoming edges) b in one round.  A block is staged at most once, however many
 // neighbors read it.
-// Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph.
+// Source: Intra-Cell 3.3 (OTA), along the edges of a graph.  Any graph; neighbor_alltoall uses it as it is: all its blocks have one
+// length, so a rank knows where in a neighbor's input its own begins.
 #include "algorithms/neighbors.h"
 
 namespace fanlight::neighbor_allgather_algorithms {

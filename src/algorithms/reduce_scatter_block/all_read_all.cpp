@@ -2,7 +2,8 @@
 // rank order.
 //
 // Cost: a + (P - 1) (n b + n g), n the length of a block.
-// Source: Intra-Cell 3.4 (AG), the first half.  Any number of ranks and any operator.
+// Source: Intra-Cell 3.4 (AG), the first half.  Any number of ranks and any operator, blocks of any lengths
+// (reduce_scatter uses it as it is).
 #include "algorithms/blocks.h"
 #include "algorithms/peers.h"
 

@@ -3,9 +3,9 @@
 //
 // Cost: of each level that of a reduce of all blocks and of a scatter there; between the n outermost domains a + N (b + g),
 // long ones (n - 1) a + N (b + g), N the length of all blocks.
-// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.4.  Any operator.  If a domain's ranks are not
-// consecutive, or blocks do not touch (those of a piece), each rank packs its blocks first; if the operator does not
-// commute either, all ranks count as one domain.
+// Source: Pruned ring I (multi-core aware collectives); Intra-Cell 3.4.  Any operator, blocks of any
+// lengths (reduce_scatter uses it as it is).  If a domain's ranks are not consecutive, or blocks do not touch (those of a
+// piece), each rank packs its blocks first; if the operator does not commute either, all ranks count as one domain.
 #include "algorithms/declarations.h"
 #include "algorithms/levels.h"
 

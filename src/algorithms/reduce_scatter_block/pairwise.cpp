@@ -2,8 +2,8 @@
 // r - 2, ... around the ring.
 //
 // Cost: (P - 1) (a + n b + n g), n the length of a block.
-// Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (pairwise exchange).  Any number of ranks; operators that commute, because
-// the order of each block starts at another rank.
+// Source: Thakur, Rabenseifner, Gropp 2005, 4.4 (pairwise exchange).  Any number of ranks, blocks of any lengths
+// (reduce_scatter uses it as it is); operators that commute, because the order of each block starts at another rank.
 #include "algorithms/reduction.h"
 
 namespace fanlight::reduce_scatter_block_algorithms {

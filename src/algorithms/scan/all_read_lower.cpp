@@ -1,5 +1,5 @@
 // Everybody offers its vector to the ranks above; rank r combines its own and the vectors of the
-// ranks below in rank order.
+// ranks below in rank order, of exscan (which uses it as it is) without its own.
 //
 // Cost: a + (P - 1) (n b + n g), at the last rank.  For short vectors inside a node: one
 // latency, no rank waits for another's combining.
@@ -17,8 +17,8 @@ Schedule all_read_lower(const Problem& problem) {
     std::vector<int> above(static_cast<std::size_t>(problem.size - 1 - problem.rank));
     std::iota(above.begin(), above.end(), problem.rank + 1);
     if (!above.empty()) b.offer(input(), problem.bytes, above);
-    combine_in_rank_order(b, problem, {problem.rank + 1, input(), input(), first_offer, problem.bytes},
-                          output());
+    const int end = problem.operation == Operation::scan ? problem.rank + 1 : problem.rank;
+    combine_in_rank_order(b, problem, {end, input(), input(), first_offer, problem.bytes}, output());
     return b.finish();
 }
 

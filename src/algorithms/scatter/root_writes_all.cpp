@@ -2,7 +2,7 @@
 //
 // Cost: a + n (P - 1) b in one round, all at the root.
 // Source: RMA trees II (linear); Intra-Cell 3.3 (G).  Any number of ranks, blocks of any lengths (scatterv uses it as it
-// is): the ranks only need their own length.
+// is, where nothing can be read): the ranks only need their own length.
 #include "algorithms/peers.h"
 
 namespace fanlight::scatter_algorithms {
