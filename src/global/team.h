@@ -43,6 +43,9 @@ inline constinit Table<Team> teams;
 // Null, and an error, where there is no such team.
 Team* find_team(fanlight_team, fanlight_code& error);
 
+// An error where the team has no such unit.
+fanlight_code check_unit(const Team&, int unit);
+
 // Makes a Team of a communicator, which is then its own, with these numbers, which have been agreed
 // on.  Collective over it.
 Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_code& error);
