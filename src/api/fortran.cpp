@@ -34,12 +34,6 @@ private:
 }  // namespace
 #endif
 
-MPI_Comm c_comm(MPI_Fint handle) { return fortran::to_c<MPI_Comm>("Comm", handle); }
-MPI_Datatype c_datatype(MPI_Fint handle) { return fortran::to_c<MPI_Datatype>("Type", handle); }
-MPI_Op c_op(MPI_Fint handle) { return fortran::to_c<MPI_Op>("Op", handle); }
-MPI_Info c_info(MPI_Fint handle) { return fortran::to_c<MPI_Info>("Info", handle); }
-MPI_Fint to_fortran(MPI_Request request) { return fortran::from_c("Request", request); }
-
 void* c_buffer(const void* given) {
     void* const address = const_cast<void*>(given);
     if (!address) return address;
@@ -61,22 +55,24 @@ const std::vector<MPI_Datatype>& kept(std::vector<MPI_Datatype> datatypes) {
 
 }  // namespace fanlight::api
 
+using fanlight::fortran::to_c;
+
 #pragma GCC visibility push(default)
 extern "C" {
 
 void fanlight_prepare_f(MPI_Fint comm, MPI_Fint* ierror) {
-    const int error = fanlight_prepare(c_comm(comm));
+    const int error = fanlight_prepare(to_c<MPI_Comm>("Comm", comm));
     if (ierror) *ierror = error;
 }
 
 void fanlight_set_algorithm_f(MPI_Fint comm, const char* algorithms, MPI_Fint* ierror) {
-    const int error = fanlight_set_algorithm(c_comm(comm), algorithms);
+    const int error = fanlight_set_algorithm(to_c<MPI_Comm>("Comm", comm), algorithms);
     if (ierror) *ierror = error;
 }
 
 void fanlight_get_algorithm_f(MPI_Fint comm, const char* operation, long long bytes, char* text, int length,
                               MPI_Fint* ierror) {
-    const int error = fanlight_get_algorithm(c_comm(comm), operation, bytes, text, length);
+    const int error = fanlight_get_algorithm(to_c<MPI_Comm>("Comm", comm), operation, bytes, text, length);
     if (ierror) *ierror = error;
 }
 

@@ -10,12 +10,6 @@
 
 namespace fanlight::api {
 
-// Handles of Fortran's, integers in each of the three ABIs.
-MPI_Comm c_comm(MPI_Fint);
-MPI_Datatype c_datatype(MPI_Fint);
-MPI_Op c_op(MPI_Fint);
-MPI_Info c_info(MPI_Fint);
-MPI_Fint to_fortran(MPI_Request);
 // MPI_IN_PLACE and MPI_BOTTOM are variables of Fortran's, known by their addresses.
 void* c_buffer(const void*);
 // Until the program ends: Open MPI reads them when the operation is over, or its request is freed.

@@ -11,6 +11,7 @@ import textwrap
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "preload"))
 from signatures import read  # noqa: E402
+from wrapper_parts import from_c, to_c  # noqa: E402
 
 SIGNATURES = HERE.parent / "preload" / "signatures.txt"
 
@@ -134,20 +135,20 @@ def fortran_entry(f):
             passed.append(p.name)
         elif p.type == "const MPI_Datatype":
             declaration.append(f"const MPI_Fint *{p.name}")
-            all_of = f"fanlight::fortran::datatypes({p.name}, c_buffer({p.name.replace('types', 'buf')}), comm)"
+            all_of = f"fanlight::fortran::datatypes({p.name}, c_buffer({p.name.replace('types', 'buf')}), {to_c('MPI_Comm', 'comm')})"
             before.append(f"const std::vector<MPI_Datatype>& of_{p.name} = {all_of if f.kind == 'served' else f'kept({all_of})'};")
             passed.append(f"of_{p.name}.data()")
         elif p.type == "MPI_Request *":
             declaration.append("MPI_Fint *request")
             before.append("MPI_Request started = MPI_REQUEST_NULL;")
             passed.append("&started")
-            after.append("*request = to_fortran(started);")
+            after.append(f"*request = {from_c('MPI_Request', 'started')};")
         elif p.type in ("COUNT", "int"):
             declaration.append(f"int {p.name}")
             passed.append(p.name)
         else:
             declaration.append(f"MPI_Fint {p.name}")
-            passed.append(f"c_{p.type.removeprefix('MPI_').lower()}({p.name})")
+            passed.append(to_c(p.type, p.name))
     call = f"const int error = fanlight_{f.operation}({', '.join(passed)});"
     body = "".join(f"    {line}\n" for line in (*before, call, *after, "if (ierror) *ierror = error;"))
     return f"void fanlight_{f.operation}_f({', '.join(declaration)}, MPI_Fint *ierror) {{\n{body}}}\n"

@@ -38,8 +38,7 @@ int fault_of_arguments(const Elements& own, const Received& to) {
     if (!own.datatype || !to.datatype) return MPI_ERR_TYPE;
     if (!to.counts || !to.places) return MPI_ERR_ARG;
     const auto lacks = [](const void* memory, MPI_Count count, const Datatype& d) {
-        // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
-        return memory == MPI_IN_PLACE || (!memory && count > 0 && d.size > 0 && (d.named() || d.contiguous));
+        return memory == MPI_IN_PLACE || lacks_memory(memory, static_cast<std::size_t>(count) * d.size, d);
     };
     if (lacks(own.memory, own.count, *own.datatype) || lacks(to.memory, to.capacity, *to.datatype)) return MPI_ERR_BUFFER;
     return MPI_SUCCESS;

@@ -10,8 +10,6 @@ namespace fanlight {
 
 namespace {
 
-bool is_nobody(int) { return false; }
-
 struct Exchange {
     Blocks from, to;
 };
@@ -28,9 +26,9 @@ bool same_call(const LastCall& last, const CommunicatorContext& s, const void* s
 }
 
 template <class C, class D>
-void remember(LastCall& last, const Decision& d, std::ptrdiff_t input, const C* send_counts, const D* send_displacements, OneForAll send_types,
-              std::ptrdiff_t output, const C* receive_counts, const D* receive_displacements, OneForAll receive_types, int size) {
-    const auto plain = [](OneForAll& types) { return types.acceptable() && is_plain({nullptr, 0, types.found}); };
+void remember(LastCall& last, const Decision& d, std::ptrdiff_t input, const C* send_counts, const D* send_displacements, const OneForAll& send_types,
+              std::ptrdiff_t output, const C* receive_counts, const D* receive_displacements, const OneForAll& receive_types, int size) {
+    const auto plain = [](const OneForAll& types) { return is_plain({nullptr, 0, types.found}); };
     if (d.plan.lengths || !plain(send_types) || !plain(receive_types)) return;
     last.decision = &d;
     last.count = 0;
@@ -81,17 +79,7 @@ const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, c
             remember(s.last(Operation::alltoallv), d, input - static_cast<const std::byte*>(send), send_counts, send_displacements, send_types,
                      output - static_cast<std::byte*>(receive), receive_counts, receive_displacements, receive_types, s.size);
     }
-    if (direct) {
-        call.run(s, d, input, output, nullptr);
-    } else if (call.starts()) {
-        Blocks kept = to;
-        for (Elements& e : kept)
-            if (e.datatype) e.datatype = call.kept(e.datatype);
-        call.run(s, d, input, output, nullptr, [=, places = problem.blocks] { unpack_all(kept, places, output); });
-    } else {
-        s.run(d, input, output, nullptr);
-        unpack_all(to, problem.blocks, output);
-    }
+    run_into(call, s, d, input, output, direct, to, problem.blocks);
     return &d;
 }
 
@@ -103,12 +91,8 @@ const Decision* alltoallv(Call& call, const void* send, const C* send_counts, co
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const LastCall& last = s->last(Operation::alltoallv);
-    if (!call.starts() && same_call(last, *s, send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, receive_type)) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, static_cast<const std::byte*>(send) + last.input, static_cast<std::byte*>(receive) + last.output, nullptr);
-        return &d;
-    }
+    if (!call.starts() && same_call(last, *s, send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, receive_type)) [[likely]]
+        return call.serve(*s, *last.decision, static_cast<const std::byte*>(send) + last.input, static_cast<std::byte*>(receive) + last.output);
     return exchange(call, *s, send, send_counts, send_displacements, OneForAll{send_type}, receive, receive_counts,
                     receive_displacements, OneForAll{receive_type});
 }

@@ -12,22 +12,15 @@ const Decision* barrier(Call& call) {
         const Decision& d = s->decide({.operation = Operation::barrier});
         last.decision = &d;
     }
-    const Decision& d = *last.decision;
-    if (!call.serves(d)) return nullptr;
-    call.run(*s, d, nullptr, nullptr, nullptr);
-    return &d;
+    return call.serve(*s, *last.decision, nullptr, nullptr);
 }
 
 const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype handle, int root) {
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::bcast);
-    if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, buffer, buffer, nullptr);
-        return &d;
-    }
+    if (last.count == count && last.datatype == handle && last.root == root && ordinary(buffer)) [[likely]]
+        return call.serve(*s, *last.decision, buffer, buffer);
 
     Elements e;
     if (root < 0 || root >= s->size || !acceptable(buffer, count, handle, e)) return call.pass(Reason::arguments);
@@ -35,11 +28,8 @@ const Decision* bcast(Call& call, void* buffer, MPI_Count count, MPI_Datatype ha
     const Decision& d = s->decide({.operation = Operation::bcast, .root = root, .bytes = e.bytes()});
     if (is_plain(e))
         last = {.decision = &d, .count = count, .datatype = handle, .root = root};
+    if (e.direct()) return call.serve(*s, d, buffer, buffer);
     if (!call.serves(d)) return nullptr;
-    if (e.direct()) {
-        call.run(*s, d, buffer, buffer, nullptr);
-        return &d;
-    }
     const Trim trim{s->workspace};
     const PackedOutput output(e, call, *s);
     const bool is_root = s->rank == root;

@@ -1,4 +1,4 @@
-// Blocks with lengths, places and datatypes of their own, as alltoallv, alltoallw and neighborhoods have them.
+// Blocks with lengths, places and datatypes of their own.
 #pragma once
 
 #include <algorithm>
@@ -33,11 +33,12 @@ struct OneForEach {
 
 // `none`: of which of them there is none (MPI_PROC_NULL), so that its arguments say nothing.
 template <class C, class D, class Types, class None>
-bool acceptable(const void* memory, const C* counts, const D* displacements, Types types, int size, Blocks& blocks, None&& none) {
+bool acceptable(const void* memory, const C* counts, const D* displacements, Types& types, int size, Blocks& blocks, None&& none) {
     if (memory == MPI_IN_PLACE) return false;
     blocks.assign(static_cast<std::size_t>(size), {});
     if (size == 0) return true;
     if (!counts || !displacements || !types.acceptable()) return false;
+    const bool in_one_buffer = memory && !Types::in_bytes, on_device = in_one_buffer && device_memory::holds(memory);
     for (int r = 0; r < size; ++r) {
         if (none(r)) continue;
         if (counts[r] < 0) return false;
@@ -47,15 +48,28 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         const std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(displacements[r]) * types.unit();
         // In bytes they may be addresses: then null is MPI_BOTTOM.
         const bool addresses = types.unit() == 1 && (Types::in_bytes || sizeof(D) >= sizeof(void*)) && distance != 0;
-        if (!memory && type->size > 0 && !addresses && (type->named() || type->contiguous)) return false;
-        blocks[static_cast<std::size_t>(r)] = {static_cast<const std::byte*>(memory) + distance, counts[r], type,
-                                                device_memory::holds(static_cast<const std::byte*>(memory) + distance)};
+        if (!addresses && lacks_memory(memory, type->size, *type)) return false;
+        const std::byte* const place = static_cast<const std::byte*>(memory) + distance;
+        blocks[static_cast<std::size_t>(r)] = {place, counts[r], type, in_one_buffer ? on_device : device_memory::holds(place)};
     }
     return true;
 }
+inline bool is_nobody(int) { return false; }  // where all of them are there
 
 inline bool all_packed(const Blocks& blocks) {
     return std::all_of(blocks.begin(), blocks.end(), [](const Elements& e) { return !bytes_of(e) || e.direct(); });
+}
+
+// Whether they lie packed, one behind the other, in the program's memory: from `first` on, which is left as it is if all are empty.
+inline bool are_in_line(const Blocks& blocks, std::byte*& first) {
+    const std::byte* next = nullptr;
+    for (const Elements& e : blocks) {
+        if (!bytes_of(e)) continue;
+        if (!e.direct() || (next && e.memory != next)) return false;
+        if (!next) first = const_cast<std::byte*>(e.at(0));
+        next = e.at(0) + e.bytes();
+    }
+    return true;
 }
 
 // Where they lie in the program's memory, from the first one's address, which is returned.
@@ -69,15 +83,18 @@ inline std::byte* as_they_lie(const Blocks& blocks, std::vector<Block>& places) 
     return const_cast<std::byte*>(first);
 }
 
-// One behind the other.
-inline std::byte* in_line(const Blocks& blocks, std::vector<Block>& places, Workspace& workspace, Workspace::Use use) {
+// One behind the other: the bytes of all.
+inline std::size_t put_in_line(const Blocks& blocks, std::vector<Block>& places) {
     std::size_t total = 0;
     places.clear();
     for (const Elements& e : blocks) {
         places.push_back({total, bytes_of(e)});
         total += bytes_of(e);
     }
-    return workspace.get(use, total);
+    return total;
+}
+inline std::byte* in_line(const Blocks& blocks, std::vector<Block>& places, Workspace& workspace, Workspace::Use use) {
+    return workspace.get(use, put_in_line(blocks, places));
 }
 
 inline void pack_all(const Blocks& blocks, const std::vector<Block>& places, std::byte* packed) {
@@ -87,6 +104,23 @@ inline void pack_all(const Blocks& blocks, const std::vector<Block>& places, std
 inline void unpack_all(const Blocks& blocks, const std::vector<Block>& places, const std::byte* packed) {
     for (std::size_t r = 0; r < blocks.size(); ++r)
         if (places[r].bytes > 0) blocks[r].unpack(packed + places[r].offset);
+}
+
+// Runs it, and then unpacks what has come, if that is not `direct`: now, or when it is over.
+inline void run_into(Call& call, CommunicatorContext& s, const Decision& d, const void* input, std::byte* output, bool direct,
+                     Blocks& blocks, const std::vector<Block>& places) {
+    if (direct) return call.run(s, d, input, output, nullptr);
+    if (!call.starts()) {
+        s.run(d, input, output, nullptr);
+        return unpack_all(blocks, places, output);
+    }
+    const Datatype *last = nullptr, *kept = nullptr;
+    for (Elements& e : blocks) {
+        if (!e.datatype) continue;
+        if (e.datatype != last) kept = call.kept(last = e.datatype);
+        e.datatype = kept;
+    }
+    call.run(s, d, input, output, nullptr, [=] { unpack_all(blocks, places, output); });
 }
 
 }  // namespace fanlight

@@ -26,13 +26,6 @@ void remember(LastCall& last, const Decision& d, const Elements& e, MPI_Datatype
         last = {.decision = &d, .count = e.count, .datatype = handle, .root = root};
 }
 
-// As a call has it.
-struct Argument {
-    const void* memory;
-    MPI_Count count;
-    MPI_Datatype type;
-};
-
 // Of gather and scatter: a rank's block by itself, and the root's of all.  Null: the MPI library serves the call.
 const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Operation operation, int root, const Argument& one, const Argument& each,
                        Elements& own, Elements& all) {
@@ -61,6 +54,18 @@ const Decision* rooted(Call& call, CommunicatorContext& s, LastCall& last, Opera
     return &d;
 }
 
+// Of a rank that receives all ranks' blocks.  `own`: its own, null where that is at its place.
+const Decision* run_from_all(Call& call, CommunicatorContext& s, const Decision& d, const Elements* own, const Elements& all) {
+    const PackedOutput output(all, call, s);
+    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(s.rank) * d.bytes;
+    const std::byte* input = own_block;
+    const MPI_Count each = all.count / s.size;
+    if (own) input = packed_input(*own, call.workspace(s));
+    else if (output.is_copy()) all.part(s.rank * each, each).pack(own_block);
+    call.run(s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
+    return &d;
+}
+
 }  // namespace
 
 const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
@@ -69,12 +74,8 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgather);
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
-        ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, receive, nullptr);
-        return &d;
-    }
+        ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, s->rank, last.decision->bytes))) [[likely]]
+        return call.serve(*s, *last.decision, send, receive);
 
     Elements own, all;
     const bool in_place = send == MPI_IN_PLACE;
@@ -92,13 +93,7 @@ const Decision* allgather(Call& call, const void* send, MPI_Count send_count, MP
     if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgather, sent, bytes)) return nullptr;
 
     const Trim trim{s->workspace};
-    const PackedOutput output(all, call, *s);
-    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(s->rank) * bytes;
-    const std::byte* input = own_block;
-    if (!in_place) input = packed_input(own, call.workspace(*s));
-    else if (output.is_copy()) all.part(s->rank * receive_count, receive_count).pack(own_block);
-    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
-    return &d;
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, all);
 }
 
 const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
@@ -109,12 +104,8 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
     LastCall& last = s->last(Operation::gather);
     if (is_root ? same_call(last, send_count, send_type, receive_count, receive_type, root) && ordinary(send) &&
                       ordinary(receive) && !wrongly_in_place(send, place_of_block(receive, root, last.decision->bytes))
-                : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, is_root ? receive : nullptr, nullptr);
-        return &d;
-    }
+                : last.count == send_count && last.datatype == send_type && last.root == root && ordinary(send)) [[likely]]
+        return call.serve(*s, *last.decision, send, is_root ? receive : nullptr);
 
     Elements own, all;
     const Decision* const decision = rooted(call, *s, last, Operation::gather, root, {send, send_count, send_type}, {receive, receive_count, receive_type}, own, all);
@@ -126,13 +117,7 @@ const Decision* gather(Call& call, const void* send, MPI_Count send_count, MPI_D
         call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
         return &d;
     }
-    const PackedOutput output(all, call, *s);
-    std::byte* const own_block = output.bytes() + static_cast<std::size_t>(root) * d.bytes;
-    const std::byte* input = own_block;
-    if (send != MPI_IN_PLACE) input = packed_input(own, call.workspace(*s));
-    else if (output.is_copy()) all.part(root * receive_count, receive_count).pack(own_block);
-    call.run(*s, d, input, output.bytes(), nullptr, [=] { output.finish(); });
-    return &d;
+    return run_from_all(call, *s, d, send == MPI_IN_PLACE ? nullptr : &own, all);
 }
 
 const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_Datatype send_type,
@@ -143,12 +128,8 @@ const Decision* scatter(Call& call, const void* send, MPI_Count send_count, MPI_
     LastCall& last = s->last(Operation::scatter);
     if (is_root ? same_call(last, receive_count, receive_type, send_count, send_type, root) && ordinary(send) &&
                       ordinary(receive) && !wrongly_in_place(receive, place_of_block(send, root, last.decision->bytes))
-                : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, is_root ? send : nullptr, receive, nullptr);
-        return &d;
-    }
+                : last.count == receive_count && last.datatype == receive_type && last.root == root && ordinary(receive)) [[likely]]
+        return call.serve(*s, *last.decision, is_root ? send : nullptr, receive);
 
     Elements own, all;
     const Decision* const decision = rooted(call, *s, last, Operation::scatter, root, {receive, receive_count, receive_type}, {send, send_count, send_type}, own, all);
@@ -173,12 +154,8 @@ const Decision* alltoall(Call& call, const void* send, MPI_Count send_count, MPI
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::alltoall);
     if (same_call(last, send_count, send_type, receive_count, receive_type, -1) && ordinary(send) &&
-        ordinary(receive) && send != receive) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, receive, nullptr);
-        return &d;
-    }
+        ordinary(receive) && send != receive) [[likely]]
+        return call.serve(*s, *last.decision, send, receive);
 
     Elements from, to;
     const bool in_place = send == MPI_IN_PLACE;

@@ -58,17 +58,27 @@ inline bool wrongly_in_place(const Elements& own, const Elements& place) {
     return same_memory(own, place) && own.datatype->handle == place.datatype->handle && wrongly_in_place(own.memory, place.memory);
 }
 
+// As a call has them.
+struct Argument {
+    const void* memory;
+    MPI_Count count;
+    MPI_Datatype type;
+};
+
 // Whether a call with it can be known again by count and datatype alone.
 inline bool is_plain(const Elements& e) { return e.datatype->named() && e.datatype->contiguous && !device_memory::is_staged(); }
+
+// No buffer where there must be one.  A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
+inline bool lacks_memory(const void* memory, std::size_t bytes, const Datatype& d) {
+    return !memory && bytes > 0 && (d.named() || d.contiguous);
+}
 
 // False for what the MPI library would not accept: a negative count, a datatype that is null
 // or not committed, no buffer.
 inline bool acceptable(const void* memory, MPI_Count count, MPI_Datatype handle, Elements& e) {
     if (count < 0 || memory == MPI_IN_PLACE) return false;
     e = {memory, count, datatype(handle), device_memory::holds(memory)};
-    if (!e.datatype) return false;
-    // A datatype of the program's may hold addresses: then null is MPI_BOTTOM.
-    return memory || e.bytes() == 0 || !(e.datatype->named() || e.datatype->contiguous);
+    return e.datatype && !lacks_memory(memory, e.bytes(), *e.datatype);
 }
 
 // Where the packed bytes are for reading.
@@ -94,7 +104,7 @@ public:
           is_copy_(!e.direct()),
           packed_(e.direct() ? static_cast<std::byte*>(const_cast<void*>(e.memory))
                                      : call.workspace(s).get(Workspace::output, e.bytes())) {
-        if (is_copy_) elements_.datatype = call.kept(e.datatype);
+        if (is_copy_) elements_.datatype = call.kept(e.datatype);  // the program may have freed its own when it is over
     }
     std::byte* bytes() const { return packed_; }
     bool is_copy() const { return is_copy_; }
@@ -104,7 +114,7 @@ public:
 
 private:
     Elements elements_;
-    bool is_copy_;  // else the program may have freed the datatype when it is over
+    bool is_copy_;
     std::byte* packed_;
 };
 

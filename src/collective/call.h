@@ -70,6 +70,12 @@ public:
         if (begun_) [[unlikely]] return begin(d, input, output, combiner);
         s.run(d, input, output, combiner);
     }
+    // Runs it, if what was decided serves this call; else null, and the MPI library does.
+    [[gnu::always_inline]] const Decision* serve(CommunicatorContext& s, const Decision& d, const void* input, void* output) {
+        if (!serves(d)) return nullptr;
+        run(s, d, input, output, nullptr);
+        return &d;
+    }
 
     // CommunicatorContext::planned; a persistent one that is started again has its plan.
     const Decision& planned(CommunicatorContext& s, const Decision& d, Problem& problem) {

@@ -11,6 +11,7 @@
 #include "collective/agreement.h"
 #include "collective/device_memory.h"
 #include "collective/finalize.h"
+#include "collective/keyval.h"
 #include "collective/library.h"
 #include "collective/progress.h"
 #include "collective/quiet.h"
@@ -194,21 +195,15 @@ extern "C" int fanlight_self_freed(MPI_Comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-// No lock, nor a static object's, is held while MPI is called: another thread may come to us from a
-// callback of the program's, with a lock of the MPI library's.
 int attribute_key() {
     static std::atomic<int> key{MPI_KEYVAL_INVALID};
-    if (const int known = key.load(std::memory_order_acquire); known != MPI_KEYVAL_INVALID) return known;
-    int own = MPI_KEYVAL_INVALID, first = MPI_KEYVAL_INVALID;
-    mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_communicator_freed, &own, nullptr);
-    if (!key.compare_exchange_strong(first, own)) {
-        mpi().Comm_free_keyval(&own);
-        return first;
-    }
+    bool made = false;
+    const int known = keyval(key, mpi().Comm_create_keyval, mpi().Comm_free_keyval, MPI_COMM_NULL_COPY_FN, fanlight_communicator_freed, made);
+    if (!made) return known;
     int self = MPI_KEYVAL_INVALID;
     mpi().Comm_create_keyval(MPI_COMM_NULL_COPY_FN, fanlight_self_freed, &self, nullptr);
     mpi().Comm_set_attr(MPI_COMM_SELF, self, nullptr);
-    return own;
+    return known;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/keyval.h"
 #include "collective/library.h"
 #include "collective/quiet.h"
 
@@ -118,12 +119,8 @@ extern "C" int forget_datatype(MPI_Datatype, int, void* value, void*) {
 }
 
 int attribute_key() {
-    static const int key = [] {
-        int k = MPI_KEYVAL_INVALID;
-        mpi().Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_datatype, &k, nullptr);
-        return k;
-    }();
-    return key;
+    static std::atomic<int> key{MPI_KEYVAL_INVALID};
+    return keyval(key, mpi().Type_create_keyval, mpi().Type_free_keyval, MPI_TYPE_NULL_COPY_FN, forget_datatype);
 }
 
 // Size and extent may agree while the order in memory is another one (displacements 4, 0):

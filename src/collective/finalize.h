@@ -3,7 +3,7 @@
 
 namespace fanlight {
 
-// Writes the report, then ends all groups.  All ranks, before the MPI library's MPI_Finalize;
+// Ends all groups, then writes the report.  All ranks, before the MPI library's MPI_Finalize;
 // afterwards every call goes to the MPI library.
 void finalize();
 

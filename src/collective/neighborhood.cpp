@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/keyval.h"
 #include "collective/library.h"
 
 namespace fanlight {
@@ -95,13 +96,7 @@ std::vector<int> places_at_sources(MPI_Comm comm, const Neighborhood& n) {
 void made_with_topology([[maybe_unused]] MPI_Comm comm, [[maybe_unused]] int topology) {
 #if defined(OPEN_MPI)
     if (comm == MPI_COMM_NULL) return;
-    int key = made_with;
-    if (key == MPI_KEYVAL_INVALID) {
-        int own = MPI_KEYVAL_INVALID;
-        mpi().Comm_create_keyval(fanlight_copy_topology, fanlight_forget_topology, &own, nullptr);
-        if (made_with.compare_exchange_strong(key, own)) key = own;
-        else mpi().Comm_free_keyval(&own);
-    }
+    const int key = keyval(made_with, mpi().Comm_create_keyval, mpi().Comm_free_keyval, fanlight_copy_topology, fanlight_forget_topology);
     mpi().Comm_set_attr(comm, key, reinterpret_cast<void*>(static_cast<std::intptr_t>(topology)));
 #endif
 }

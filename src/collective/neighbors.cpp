@@ -67,8 +67,8 @@ bool own_block_of(const std::vector<int>& neighbors, const void* memory, MPI_Cou
 
 template <class C, class D, class Types>
 bool blocks_of(const std::vector<int>& neighbors, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
-    const auto is_nobody = [&](int place) { return neighbors[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
-    if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbors.size()), side.blocks, is_nobody)) return false;
+    const auto none = [&](int place) { return neighbors[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
+    if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbors.size()), side.blocks, none)) return false;
     side.regular = false;
     side.packed = all_packed(side.blocks);
     if (side.packed) side.bytes = as_they_lie(side.blocks, side.places);
@@ -135,16 +135,7 @@ const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sid
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
     const Decision& d = call.planned(s, s.decide(operation, 0), problem);
     s.last(operation) = {.decision = &d, .root = 0};
-    if (to.packed) {
-        call.run(s, d, from.bytes, to.bytes, nullptr);
-    } else if (call.starts()) {
-        for (Elements& e : to.blocks)
-            if (e.datatype) e.datatype = call.kept(e.datatype);
-        call.run(s, d, from.bytes, to.bytes, nullptr, [to = to] { unpack_all(to.blocks, to.places, to.bytes); });
-    } else {
-        s.run(d, from.bytes, to.bytes, nullptr);
-        unpack_all(to.blocks, to.places, to.bytes);
-    }
+    run_into(call, s, d, from.bytes, to.bytes, to.packed, to.blocks, to.places);
     return &d;
 }
 

@@ -63,6 +63,17 @@ bool address_missing(const void* memory, const Reduction& r) {
     return !memory && r.in_memory_order;
 }
 
+// Whether the MPI library would take these buffers.  `sends`, `receives`: something is to be read, to be written.
+bool acceptable(Operation operation, const void* send, const void* receive, const Reduction& r, bool sends, bool receives, bool& in_place) {
+    if (receives || (in_place && sends)) {
+        if (receive == MPI_IN_PLACE || address_missing(receive, r)) return false;
+        const Aliased alias = aliased(operation, send, receive);
+        if (alias == Aliased::wrong) return false;
+        in_place |= alias == Aliased::in_place;
+    }
+    return in_place || !sends || !address_missing(send, r);
+}
+
 bool has_same_bits(const Reduction& r, int ranks) { return r.exact || (r.exact_of_two && ranks == 2); }
 
 // The MPI library's own, on zeros in other memory, for the guard: the program's results have Fanlight's bits.
@@ -145,7 +156,7 @@ const Decision* combined_at_the_end(Call& call, CommunicatorContext& s, Operatio
         if (operands == 0) return;
         const Combiner combiner = r.combiner();
         std::byte* sum = all;
-        for (int i = 1; i < operands; ++i, sum += bytes) combiner.apply(sum, sum + bytes, sum + bytes, bytes, combiner.context);
+        for (int i = 1; i < operands; ++i, sum += bytes) combiner(sum, sum + bytes, sum + bytes, bytes);
         device_memory::copy(receive, sum, bytes);
     });
     return &d;
@@ -176,15 +187,7 @@ const Decision* reduction(Call& call, Operation operation, const void* send, voi
     if (rounds_elsewhere(r)) return call.pass(Reason::rounding);
     bool in_place = send == MPI_IN_PLACE;
     if (in_place && !receives) return call.pass(Reason::arguments);
-    if (count > 0) {
-        if (result_is_significant || in_place) {
-            if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
-            const Aliased alias = aliased(operation, send, receive);
-            if (alias == Aliased::wrong) return call.pass(Reason::arguments);
-            in_place |= alias == Aliased::in_place;
-        }
-        if (!in_place && address_missing(send, r)) return call.pass(Reason::arguments);
-    }
+    if (!acceptable(operation, send, receive, r, count > 0, count > 0 && result_is_significant, in_place)) return call.pass(Reason::arguments);
 
     if (call.starts() && !r.apply) return combined_at_the_end(call, *s, operation, in_place ? receive : send, receive, count, root, r);
     const ReductionBuffers buffers{*r.datatype, r.in_memory_order, call.workspace(*s)};
@@ -256,13 +259,7 @@ const Decision* reduce_scatter(Call& call, const void* send, void* receive, cons
     }
     const MPI_Count count = counts[s->rank];
     bool in_place = send == MPI_IN_PLACE;
-    if (count > 0 || (in_place && total > 0)) {
-        if (receive == MPI_IN_PLACE || address_missing(receive, r)) return call.pass(Reason::arguments);
-        const Aliased alias = aliased(Operation::reduce_scatter, send, receive);
-        if (alias == Aliased::wrong) return call.pass(Reason::arguments);
-        in_place |= alias == Aliased::in_place;
-    }
-    if (!in_place && total > 0 && address_missing(send, r)) return call.pass(Reason::arguments);
+    if (!acceptable(Operation::reduce_scatter, send, receive, r, total > 0, count > 0, in_place)) return call.pass(Reason::arguments);
     if (call.starts() && !r.apply) return call.pass(Reason::own_thread);
     if (!can_pack(buffers.bytes(total))) return call.pass(Reason::too_large);
     p.element = r.element;

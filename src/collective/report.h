@@ -23,7 +23,7 @@
 // communicators, whether the MPI library's own serves such calls since, the mean ratio of our time to its; "bytes_to" is
 // null where lengths are not known to all ranks.
 //
-// The trace (FANLIGHT_TRACE) has each call and each such wait: trace.h.
+// The trace (FANLIGHT_TRACE) has each call and each such wait: trace_file.h.
 #pragma once
 
 #include <atomic>

@@ -15,8 +15,8 @@ class PrivateCommunicator;
 struct Slots {
     int first = 0, number = 1;
 };
-// The first are for the pieces of what is waited for in place, the next ones for what is started, as many as a group has
-// lanes, and then each persistent operation has some for its pieces.
+// The first are for the pieces of what is waited for in place, the next ones for what is started, and then each persistent
+// operation has some for its pieces.
 constexpr int slots_for_pieces = 16;
 constexpr Slots slots_in_place{0, slots_for_pieces}, slots_of_nonblocking{slots_for_pieces, 32};
 constexpr int first_slot_of_persistent = slots_of_nonblocking.first + slots_of_nonblocking.number;

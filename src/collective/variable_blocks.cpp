@@ -1,9 +1,7 @@
 // allgatherv, gatherv, scatterv: each rank's block has its own length and place.
-#include <algorithm>
-#include <type_traits>
 #include <vector>
 
-#include "collective/buffers.h"
+#include "collective/block_lists.h"
 #include "collective/operations.h"
 #include "schedule/per_thread.h"
 
@@ -11,75 +9,40 @@ namespace fanlight {
 
 namespace {
 
-// All ranks' blocks as one rank's arguments have them.
-struct BlockList {
-    const Datatype* datatype = nullptr;
-    std::vector<std::size_t> bytes;        // packed, of each rank
-    std::vector<MPI_Count> counts;
-    std::vector<std::ptrdiff_t> distance;  // in memory, from the buffer's start
+// All ranks' blocks as one rank's arguments have them, and packed: one behind the other, whatever their places in the program's
+// memory.  A get names its offset at the peer: ranks whose displacements differ must agree on one.
+struct AllBlocks {
+    OneForAll type;
+    Blocks blocks;
+    std::vector<Block> packed;
     std::size_t total = 0;
-    bool on_device = false;
+    bool in_line = false;        // as they lie in the program's memory, too: then from
+    std::byte* first = nullptr;  // on
 
-    Elements of(std::size_t rank, const void* memory) const {
-        return {static_cast<const std::byte*>(memory) + distance[rank], counts[rank], datatype, on_device};
-    }
-    // One behind the other, packed: then the executor may use the buffer as it is.
-    bool in_line(std::ptrdiff_t& start) const {
-        if (!datatype->contiguous || on_device) return false;
-        std::ptrdiff_t next = 0;
-        bool first = true;
-        for (std::size_t r = 0; r < bytes.size(); ++r) {
-            if (bytes[r] == 0) continue;
-            if (first) start = next = distance[r];
-            first = false;
-            if (distance[r] != next) return false;
-            next += static_cast<std::ptrdiff_t>(bytes[r]);
-        }
-        return true;
-    }
+    std::size_t bytes(int rank) const { return packed[static_cast<std::size_t>(rank)].bytes; }
+    const Elements& of(int rank) const { return blocks[static_cast<std::size_t>(rank)]; }
+    std::size_t offset(int rank) const { return packed[static_cast<std::size_t>(rank)].offset; }
+    bool is_plain() const { return fanlight::is_plain({nullptr, 0, type.found}); }
+};
+
+// As a call has them.
+template <class C, class D>
+struct Arguments {
+    const void* memory;
+    const C* counts;
+    const D* displacements;
+    MPI_Datatype type;
 };
 
 template <class C, class D>
-bool acceptable(const void* memory, const C* counts, const D* displacements, MPI_Datatype handle, int size, BlockList& list) {
-    if (!counts || !displacements || memory == MPI_IN_PLACE) return false;
-    list.datatype = datatype(handle);
-    if (!list.datatype) return false;
-    list.total = 0;
-    list.on_device = device_memory::holds(memory);
-    const auto n = static_cast<std::size_t>(size);
-    list.bytes.resize(n);
-    list.counts.resize(n);
-    list.distance.resize(n);
-    for (std::size_t r = 0; r < n; ++r) {
-        if (counts[r] < 0) return false;
-        list.counts[r] = counts[r];
-        list.bytes[r] = static_cast<std::size_t>(counts[r]) * list.datatype->size;
-        list.distance[r] = static_cast<std::ptrdiff_t>(displacements[r]) * list.datatype->extent;
-        list.total += list.bytes[r];
-    }
-    return memory || list.total == 0 || !(list.datatype->named() || list.datatype->contiguous);
+bool acceptable(const Arguments<C, D>& each, int size, AllBlocks& all) {
+    all.type = {each.type};
+    if (!acceptable(each.memory, each.counts, each.displacements, all.type, size, all.blocks, is_nobody)) return false;
+    all.total = put_in_line(all.blocks, all.packed);
+    all.first = static_cast<std::byte*>(const_cast<void*>(each.memory));
+    all.in_line = are_in_line(all.blocks, all.first);
+    return true;
 }
-
-// The blocks one behind the other, whatever their places in the program's memory.  A get names
-// its offset at the peer: ranks whose displacements differ must agree on one.
-void copy_block(const BlockList& list, std::size_t r, const void* memory, std::byte* packed) {
-    if (list.counts[r]) list.of(r, memory).pack(packed);
-}
-void copy_block_back(const BlockList& list, std::size_t r, const std::byte* packed, void* memory) {
-    if (list.counts[r]) list.of(r, memory).unpack(packed);
-}
-void copy_all(const BlockList& list, const void* memory, std::byte* packed) {
-    for (std::size_t r = 0; r < list.bytes.size(); packed += list.bytes[r], ++r) copy_block(list, r, memory, packed);
-}
-void copy_all_back(const BlockList& list, const std::byte* packed, void* memory) {
-    for (std::size_t r = 0; r < list.bytes.size(); packed += list.bytes[r], ++r) copy_block_back(list, r, packed, memory);
-}
-std::size_t offset_of(const BlockList& list, int rank) {
-    std::size_t offset = 0;
-    for (int r = 0; r < rank; ++r) offset += list.bytes[static_cast<std::size_t>(r)];
-    return offset;
-}
-std::size_t own_bytes(const BlockList& list, int rank) { return list.bytes[static_cast<std::size_t>(rank)]; }
 
 // The fast path: the same counts, places and named datatypes as at the last call.  `own` is the rank's block by itself; of rooted
 // operations the ranks that are not the root have nothing else.
@@ -106,16 +69,13 @@ void remember_own(LastCall& last, const Decision& d, const Elements& own, MPI_Da
     last.root = root;
 }
 template <class C, class D>
-void remember_all(LastCall& last, const C* counts, const D* displacements, int size, const BlockList& list, MPI_Datatype handle) {
-    last.other_datatype = handle;
-    last.other_size = list.datatype->size;
+void remember_all(LastCall& last, const Arguments<C, D>& each, int size, const AllBlocks& all) {
+    last.other_datatype = each.type;
+    last.other_size = all.type.found->size;
+    last.input = last.output = all.first - static_cast<const std::byte*>(each.memory);
     last.counts.clear();
     last.places.clear();
-    last.add_arrays(counts, displacements, size);
-}
-// Rooted operations have plans for lengths that they know; one whose lengths travel first is told them at each call.
-bool may_remember(const Call& call, const Decision& d, const Elements& own, bool in_place) {
-    return !in_place && is_plain(own) && !call.starts() && !d.plan.lengths;
+    last.add_arrays(each.counts, each.displacements, size);
 }
 
 // The datatypes of the last call, other counts, blocks one behind the other: null where that is not so.
@@ -134,33 +94,47 @@ const Decision* other_counts(CommunicatorContext& s, const LastCall& last, MPI_C
     return &s.decide(p);
 }
 
-void set_blocks(Problem& p, const BlockList& list) {
-    std::size_t offset = 0;
-    for (const std::size_t bytes : list.bytes) {
-        p.blocks.push_back({offset, bytes});
-        offset += bytes;
+// Of gatherv and scatterv: a rank's block by itself, and the root's of all.  Null: the MPI library serves the call.
+template <class C, class D>
+const Decision* rooted(Call& call, CommunicatorContext& s, Operation operation, int root, const Argument& one, const Arguments<C, D>& each, Elements& own,
+                       AllBlocks& all) {
+    const bool is_root = s.rank == root, in_place = one.memory == MPI_IN_PLACE;
+    if (root < 0 || root >= s.size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    const Decision& chosen = s.decide(operation, root);
+    if (!chosen.algorithm) return call.pass(chosen.reason);
+    if (!in_place && !acceptable(one.memory, one.count, one.type, own)) return call.pass(Reason::arguments);
+    if (is_root && !acceptable(each, s.size, all)) return call.pass(Reason::arguments);
+    if (is_root && !in_place && wrongly_in_place(own, all.of(root))) return call.pass(Reason::arguments);
+    if (!call.serves(chosen)) return nullptr;
+    const std::size_t bytes = in_place ? all.bytes(root) : own.bytes(), bytes_at_root = is_root ? all.bytes(root) : bytes;
+    const bool gathers = operation == Operation::gatherv;
+    if (!call.own_block_fits(s, operation, gathers ? bytes : bytes_at_root, gathers ? bytes_at_root : bytes)) return nullptr;
+
+    Problem& p = s.problem(operation, root);
+    if (is_root) {
+        p.blocks = all.packed;
+    } else {
+        p.blocks.resize(static_cast<std::size_t>(p.size));
+        p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
     }
-}
-// Of a rank that is not the root.
-void set_own_block(Problem& p, std::size_t bytes) {
-    p.blocks.resize(static_cast<std::size_t>(p.size));
-    p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
+    const Decision& d = call.planned(s, chosen, p);
+    // Plans are for lengths that are known; one whose lengths travel first is told them at each call.
+    if (!in_place && is_plain(own) && !call.starts() && !d.plan.lengths && (!is_root || (all.in_line && all.is_plain()))) {
+        LastCall& last = s.last(operation);
+        remember_own(last, d, own, one.type, root);
+        if (is_root) remember_all(last, each, s.size, all);
+    }
+    return &d;
 }
 
-// Of a rank that receives all ranks' blocks.  `own`: its own, null where that is at its place; `start`: of those in line.
-const Decision* run_from_all(Call& call, CommunicatorContext& s, const Decision& d, const Elements* own, BlockList& list, void* receive,
-                             bool in_line, std::ptrdiff_t start) {
-    std::byte* const output = in_line ? static_cast<std::byte*>(receive) + start : call.workspace(s).get(Workspace::output, list.total);
-    std::byte* const own_block = output + offset_of(list, s.rank);
+// Of a rank that receives all ranks' blocks.  `own`: its own, null where that is at its place.
+const Decision* run_from_all(Call& call, CommunicatorContext& s, const Decision& d, const Elements* own, AllBlocks& all) {
+    std::byte* const output = all.in_line ? all.first : call.workspace(s).get(Workspace::output, all.total);
+    std::byte* const own_block = output + all.offset(s.rank);
     const std::byte* input = own_block;
     if (own) input = packed_input(*own, call.workspace(s));
-    else if (!in_line) copy_block(list, static_cast<std::size_t>(s.rank), receive, own_block);
-    if (in_line) {
-        call.run(s, d, input, output, nullptr);
-        return &d;
-    }
-    list.datatype = call.kept(list.datatype);
-    call.run(s, d, input, output, nullptr, [=, list = std::move(list)] { copy_all_back(list, output, receive); });
+    else if (!all.in_line && all.bytes(s.rank)) all.of(s.rank).pack(own_block);
+    run_into(call, s, d, input, output, all.in_line, all.blocks, all.packed);
     return &d;
 }
 
@@ -172,43 +146,33 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     LastCall& last = s->last(Operation::allgatherv);
-    if (same_own(last, send, send_count, send_type) && same_all(last, receive, receive_counts, displacements, receive_type, s->size)) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, static_cast<std::byte*>(receive) + last.output, nullptr);
-        return &d;
-    }
+    if (same_own(last, send, send_count, send_type) && same_all(last, receive, receive_counts, displacements, receive_type, s->size)) [[likely]]
+        return call.serve(*s, *last.decision, send, static_cast<std::byte*>(receive) + last.output);
 
-    BlockList& list = per_thread<BlockList, struct OfAllgatherv>();
     if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         const auto element = static_cast<std::ptrdiff_t>(last.other_size);
-        if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements)) {
-            if (!call.serves(*d)) return nullptr;
-            call.run(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * element, nullptr);
-            return d;
-        }
+        if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements))
+            return call.serve(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * element);
     }
     Elements own;
     const bool in_place = send == MPI_IN_PLACE;
-    if (!acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, list.of(static_cast<std::size_t>(s->rank), receive))))
-        return call.pass(Reason::arguments);
-    const std::size_t received = own_bytes(list, s->rank), sent = in_place ? received : own.bytes();
-    if (!can_pack(list.total)) return call.pass(Reason::too_large);
+    AllBlocks& all = per_thread<AllBlocks>();
+    const Arguments<C, D> each{receive, receive_counts, displacements, receive_type};
+    if (!acceptable(each, s->size, all)) return call.pass(Reason::arguments);
+    if (!in_place && (!acceptable(send, send_count, send_type, own) || wrongly_in_place(own, all.of(s->rank)))) return call.pass(Reason::arguments);
+    const std::size_t received = all.bytes(s->rank), sent = in_place ? received : own.bytes();
+    if (!can_pack(all.total)) return call.pass(Reason::too_large);
     Problem& p = s->problem(Operation::allgatherv);
-    set_blocks(p, list);
+    p.blocks = all.packed;
     const Decision& d = s->decide(p);
-    std::ptrdiff_t start = 0;
-    const bool in_line = list.in_line(start);
-    if (!in_place && sent == received && is_plain(own) && list.datatype->named() && (in_line || (!d.algorithm && list.datatype->contiguous))) {
+    if (!in_place && sent == received && is_plain(own) && all.is_plain() && (all.in_line || !d.algorithm)) {
         remember_own(last, d, own, send_type, -1);
-        remember_all(last, receive_counts, displacements, s->size, list, receive_type);
-        last.output = start;
+        remember_all(last, each, s->size, all);
     }
     if (!call.serves(d) || !call.own_block_fits(*s, Operation::allgatherv, sent, received)) return nullptr;
 
     const Trim trim{s->workspace};
-    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
+    return run_from_all(call, *s, d, in_place ? nullptr : &own, all);
 }
 
 template <class C, class D>
@@ -219,43 +183,20 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     LastCall& last = s->last(Operation::gatherv);
     if (last.root == root && same_own(last, send, send_count, send_type) && !call.starts() &&
-        (!is_root || same_at_root(last, send, receive, receive_counts, displacements, receive_type, s->size))) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, send, is_root ? static_cast<std::byte*>(receive) + last.output : nullptr, nullptr);
-        return &d;
-    }
+        (!is_root || same_at_root(last, send, receive, receive_counts, displacements, receive_type, s->size))) [[likely]]
+        return call.serve(*s, *last.decision, send, is_root ? static_cast<std::byte*>(receive) + last.output : nullptr);
 
-    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    const Decision& chosen = s->decide(Operation::gatherv, root);
-    if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    BlockList& list = per_thread<BlockList, struct OfGatherv>();
-    if (!in_place && !acceptable(send, send_count, send_type, own)) return call.pass(Reason::arguments);
-    if (is_root && !acceptable(receive, receive_counts, displacements, receive_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && wrongly_in_place(own, list.of(static_cast<std::size_t>(root), receive))) return call.pass(Reason::arguments);
-    if (!call.serves(chosen)) return nullptr;
-    if (is_root && !in_place && !call.own_block_fits(*s, Operation::gatherv, own.bytes(), own_bytes(list, root))) return nullptr;
+    AllBlocks& all = per_thread<AllBlocks>();
+    const Arguments<C, D> each{receive, receive_counts, displacements, receive_type};
+    const Decision* const decision = rooted(call, *s, Operation::gatherv, root, {send, send_count, send_type}, each, own, all);
+    if (!decision) return nullptr;
+    const Decision& d = *decision;
 
     const Trim trim{s->workspace};
-    Problem& p = s->problem(Operation::gatherv, root);
-    if (is_root) set_blocks(p, list);
-    else set_own_block(p, own.bytes());
-    const Decision& d = call.planned(*s, chosen, p);
-    const bool may_be_same = may_remember(call, d, own, in_place);
-    if (!is_root) {
-        if (may_be_same) remember_own(last, d, own, send_type, root);
-        call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
-        return &d;
-    }
-    std::ptrdiff_t start = 0;
-    const bool in_line = list.in_line(start);
-    if (may_be_same && in_line && list.datatype->named()) {
-        remember_own(last, d, own, send_type, root);
-        remember_all(last, receive_counts, displacements, s->size, list, receive_type);
-        last.output = start;
-    }
-    return run_from_all(call, *s, d, in_place ? nullptr : &own, list, receive, in_line, start);
+    if (is_root) return run_from_all(call, *s, d, in_place ? nullptr : &own, all);
+    call.run(*s, d, packed_input(own, call.workspace(*s)), nullptr, nullptr);
+    return &d;
 }
 
 template <class C, class D>
@@ -266,50 +207,25 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     LastCall& last = s->last(Operation::scatterv);
     if (last.root == root && same_own(last, receive, receive_count, receive_type) && !call.starts() &&
-        (!is_root || same_at_root(last, receive, send, send_counts, displacements, send_type, s->size))) [[likely]] {
-        const Decision& d = *last.decision;
-        if (!call.serves(d)) return nullptr;
-        call.run(*s, d, is_root ? static_cast<const std::byte*>(send) + last.input : nullptr, receive, nullptr);
-        return &d;
-    }
+        (!is_root || same_at_root(last, receive, send, send_counts, displacements, send_type, s->size))) [[likely]]
+        return call.serve(*s, *last.decision, is_root ? static_cast<const std::byte*>(send) + last.input : nullptr, receive);
 
-    if (root < 0 || root >= s->size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    const Decision& chosen = s->decide(Operation::scatterv, root);
-    if (!chosen.algorithm) return call.pass(chosen.reason);
     Elements own;
-    BlockList& list = per_thread<BlockList, struct OfScatterv>();
-    if (!in_place && !acceptable(receive, receive_count, receive_type, own)) return call.pass(Reason::arguments);
-    if (is_root && !acceptable(send, send_counts, displacements, send_type, s->size, list)) return call.pass(Reason::arguments);
-    if (is_root && !in_place && wrongly_in_place(own, list.of(static_cast<std::size_t>(root), send))) return call.pass(Reason::arguments);
-    if (!call.serves(chosen)) return nullptr;
-    if (is_root && !in_place && !call.own_block_fits(*s, Operation::scatterv, own_bytes(list, root), own.bytes())) return nullptr;
+    AllBlocks& all = per_thread<AllBlocks>();
+    const Arguments<C, D> each{send, send_counts, displacements, send_type};
+    const Decision* const decision = rooted(call, *s, Operation::scatterv, root, {receive, receive_count, receive_type}, each, own, all);
+    if (!decision) return nullptr;
+    const Decision& d = *decision;
 
     const Trim trim{s->workspace};
-    Problem& p = s->problem(Operation::scatterv, root);
-    if (is_root) set_blocks(p, list);
-    else set_own_block(p, own.bytes());
-    const Decision& d = call.planned(*s, chosen, p);
-    const std::byte* input = nullptr;
-    const bool may_be_same = may_remember(call, d, own, in_place);
-    if (may_be_same && !is_root) remember_own(last, d, own, receive_type, root);
+    std::byte* input = nullptr;
     if (is_root) {
-        std::ptrdiff_t start = 0;
-        if (list.in_line(start)) {
-            input = static_cast<const std::byte*>(send) + start;
-            if (may_be_same && list.datatype->named()) {
-                remember_own(last, d, own, receive_type, root);
-                remember_all(last, send_counts, displacements, s->size, list, send_type);
-                last.input = start;
-            }
-        } else {
-            std::byte* const packed = call.workspace(*s).get(Workspace::input, list.total);
-            copy_all(list, send, packed);
-            input = packed;
-        }
+        input = all.in_line ? all.first : call.workspace(*s).get(Workspace::input, all.total);
+        if (!all.in_line) pack_all(all.blocks, all.packed, input);
     }
     if (in_place) {
         // Input and output are the same block: the executor leaves a copy to itself out.
-        call.run(*s, d, input, const_cast<std::byte*>(input) + offset_of(list, root), nullptr);
+        call.run(*s, d, input, input + all.offset(root), nullptr);
         return &d;
     }
     const PackedOutput output(own, call, *s);

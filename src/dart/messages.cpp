@@ -122,45 +122,33 @@ dart_ret_t dart_alltoallv(const void* send, void* recv, size_t* send_counts, siz
 
 namespace {
 
-dart_ret_t reduce(Call& c, const void* send, void* recv, size_t n, dart_datatype_t type, dart_operation_t op,
-                  int (*act)(const Call&, const void*, void*, const Reduction&, int root), int root = 0) {
-    c.check_unit(root);
+// `act`: MPI's function; `root`: its argument, if it has one.
+template <class Act, class... Root>
+dart_ret_t reduce(const Call& c, const void* from, void* to, size_t n, dart_datatype_t type, dart_operation_t op, Act* act, Root... root) {
     if (c.error) return c.error;
     const Reduction r = reduction(op, type, n);
     if (r.op == MPI_OP_NULL) return invalid(c.function, "the operator is none for this type and number of elements");
-    return c.done(act(c, send, recv, r, root));
+    return c.done(act(from, to, to_int(r.count), r.type, r.op, root..., c.comm));
 }
 
 }  // namespace
 
 dart_ret_t dart_allreduce(const void* send, void* recv, size_t n, dart_datatype_t type, dart_operation_t op,
                           dart_team_t team) {
-    Call call("dart_allreduce", team, type, {n});
-    return reduce(call, send, recv, n, type, op,
-                  [](const Call& c, const void* from, void* to, const Reduction& r, int) {
-                      return MPI_Allreduce(from == to ? MPI_IN_PLACE : from, to, to_int(r.count), r.type, r.op, c.comm);
-                  });
+    return reduce({"dart_allreduce", team, type, {n}}, send == recv ? MPI_IN_PLACE : send, recv, n, type, op, MPI_Allreduce);
 }
 
 dart_ret_t dart_exscan(const void* send, void* recv, size_t n, dart_datatype_t type, dart_operation_t op,
                        dart_team_t team) {
-    Call call("dart_exscan", team, type, {n});
-    return reduce(call, send, recv, n, type, op,
-                  [](const Call& c, const void* from, void* to, const Reduction& r, int) {
-                      return MPI_Exscan(from == to ? MPI_IN_PLACE : from, to, to_int(r.count), r.type, r.op, c.comm);
-                  });
+    return reduce({"dart_exscan", team, type, {n}}, send == recv ? MPI_IN_PLACE : send, recv, n, type, op, MPI_Exscan);
 }
 
 dart_ret_t dart_reduce(const void* send, void* recv, size_t n, dart_datatype_t type, dart_operation_t op,
                        dart_team_unit_t root, dart_team_t team) {
-    Call call("dart_reduce", team, type, {n});
-    return reduce(
-        call, send, recv, n, type, op,
-        [](const Call& c, const void* from, void* to, const Reduction& r, int at) {
-            return MPI_Reduce(from == to && c.unit == at ? MPI_IN_PLACE : from, to, to_int(r.count), r.type, r.op, at,
-                              c.comm);
-        },
-        root.id);
+    Call c("dart_reduce", team, type, {n});
+    c.check_unit(root.id);
+    const void* const from = send == recv && c.unit == root.id ? MPI_IN_PLACE : send;
+    return reduce(c, from, recv, n, type, op, MPI_Reduce, root.id);
 }
 
 dart_ret_t dart_send(const void* send, size_t n, dart_datatype_t type, int tag, dart_global_unit_t unit) {

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "dart/datatype.h"
+#include "global/arithmetic.h"
 #include "global/runtime.h"
 
 namespace fanlight::dart {
@@ -109,25 +110,9 @@ Reduction reduction(dart_operation_t op, dart_datatype_t type, std::size_t nelem
         if (found == o.made.end() || found->second->type != type) return {};
         return {found->second->op, found->second->mpi_type, nelem};
     }
-    if (!is_basic(type)) return {};
-    const MPI_Datatype mpi = mpi_datatype(type);
-    switch (op) {
-        case DART_OP_MIN: return {MPI_MIN, mpi, nelem};
-        case DART_OP_MAX: return {MPI_MAX, mpi, nelem};
-        case DART_OP_SUM: return {MPI_SUM, mpi, nelem};
-        case DART_OP_PROD: return {MPI_PROD, mpi, nelem};
-        default: break;
-    }
-    if (type >= DART_TYPE_FLOAT) return {};
-    switch (op) {
-        case DART_OP_BAND: return {MPI_BAND, mpi, nelem};
-        case DART_OP_LAND: return {MPI_LAND, mpi, nelem};
-        case DART_OP_BOR: return {MPI_BOR, mpi, nelem};
-        case DART_OP_LOR: return {MPI_LOR, mpi, nelem};
-        case DART_OP_BXOR: return {MPI_BXOR, mpi, nelem};
-        case DART_OP_LXOR: return {MPI_LXOR, mpi, nelem};
-        default: return {};
-    }
+    fanlight_operator known;
+    if (!is_basic(type) || !atomic_operator(op, known) || known > (type >= DART_TYPE_FLOAT ? FANLIGHT_PROD : FANLIGHT_LXOR)) return {};
+    return {global::mpi_op(known), mpi_datatype(type), nelem};
 }
 
 }  // namespace fanlight::dart

@@ -158,7 +158,7 @@ void combine_for_peer(PeersCache& cache, const Combiner& combine, const std::byt
     alignas(64) std::byte made[beginning];
     const std::size_t piece = beginning / element * element;
     std::size_t done = 0;
-    const auto make = [&](std::byte* into, std::size_t n) { combine.apply(left + done, right + done, into, n, combine.context); };
+    const auto make = [&](std::byte* into, std::size_t n) { combine(left + done, right + done, into, n); };
     const auto make_usual = [&](std::size_t n) {
         make(to + done, n);
         done += n;
@@ -200,7 +200,7 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 
 void combine_for_peer(PeersCache&, const Combiner& combine, const std::byte* left, const std::byte* right, std::byte* to, std::size_t bytes, std::size_t) {
-    combine.apply(left, right, to, bytes, combine.context);
+    combine(left, right, to, bytes);
 }
 
 void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) { std::memmove(to, from, bytes); }

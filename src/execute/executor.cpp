@@ -103,7 +103,7 @@ void Executor::read_at_owner(const BoundStep& s, const Frame& frame, std::uint64
     const auto combine = [&](std::size_t i, const std::byte* theirs, std::size_t n) {
         const std::byte *left = mine_first ? mine + i : theirs, *right = mine_first ? theirs : mine + i;
         if (schedule.results_are_read) combine_for_peer(readers_sums_, *frame.combiner, left, right, to + i, n, schedule.element);
-        else CombinerCall{frame.combiner}(left, right, to + i, n);
+        else (*frame.combiner)(left, right, to + i, n);
     };
     if (const std::byte* const theirs = reached(frame, s.peer, there, s.bytes)) return combine(0, theirs, s.bytes);
     // Smaller pieces cost more system calls, larger ones leave the cache: measured.

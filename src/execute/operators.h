@@ -24,7 +24,7 @@ enum class Number : std::uint8_t {
 
 std::size_t size_of(Number);
 
-// Combiner::apply (group.h): into = left (+) right.  Null where there is no such function: what
+// Combiner::apply (run.h): into = left (+) right.  Null where there is no such function: what
 // is no operator for that kind of number (no bitwise operator for floats).
 using ApplyFunction = void (*)(const void* left, const void* right, void* into,
                                std::size_t bytes, const void* context);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "execute/operators.h"
 #include "execute/plan.h"
 #include "transport/remote.h"
 
@@ -16,9 +17,10 @@ namespace fanlight {
 // the same memory as `left` or `right` (never a part of it).  `bytes` is a multiple of the
 // problem's element.
 struct Combiner {
-    void (*apply)(const void* left, const void* right, void* into, std::size_t bytes,
-                  const void* context) = nullptr;
+    ApplyFunction apply = nullptr;
     const void* context = nullptr;
+
+    void operator()(const void* left, const void* right, void* into, std::size_t bytes) const { apply(left, right, into, bytes, context); }
 };
 
 // Buffers that every member has mapped: where this process reaches each member's.

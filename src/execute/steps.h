@@ -15,13 +15,6 @@
 
 namespace fanlight {
 
-struct CombinerCall {
-    const Combiner* combiner;
-    void operator()(const std::byte* left, const std::byte* right, std::byte* into, std::size_t bytes) const {
-        combiner->apply(left, right, into, bytes, combiner->context);
-    }
-};
-
 inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std::byte* from, std::size_t bytes) {
     if (schedule.has_long_results) [[unlikely]] copy_past_the_cache(to, from, bytes);
     else std::memcpy(to, from, bytes);
@@ -120,7 +113,6 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
     // Whom no one waits for may be behind.  What it finds in the next operation, likely one like this, is then on its way.  (With
     // an `if` around the prefetch GCC 12 drops both.)
     const std::byte* const ahead = schedule.sends_end == 0 ? shared_slots_.slot(sequence + 1) : slot;
-    const CombinerCall apply{combiner};
     const auto readers_of = [&](const BoundStep& s) { return std::span(schedule.readers).subspan(s.first_reader, s.readers); };
 
     for (std::size_t& next = cursor.step; next < end; ++next) {
@@ -236,8 +228,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
                     if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                    else apply(to, from, to, s.bytes);
+                    else if (s.order == Order::before) (*combiner)(from, to, to, s.bytes);
+                    else (*combiner)(to, from, to, s.bytes);
                 }
                 if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
                 break;
@@ -256,11 +248,11 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     read_at_owner(s, frame, cell->where + s.from, to, operand, schedule);
                 } else {
                     const std::byte* from = segment + cell->where + s.from;
-                    if (s.fused == Order::before) apply(operand, from, to, s.bytes);
-                    else if (s.fused == Order::after) apply(from, operand, to, s.bytes);
+                    if (s.fused == Order::before) (*combiner)(operand, from, to, s.bytes);
+                    else if (s.fused == Order::after) (*combiner)(from, operand, to, s.bytes);
                     else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                    else if (s.order == Order::before) apply(from, to, to, s.bytes);
-                    else apply(to, from, to, s.bytes);
+                    else if (s.order == Order::before) (*combiner)(from, to, to, s.bytes);
+                    else (*combiner)(to, from, to, s.bytes);
                 }
                 break;
             }
@@ -274,8 +266,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 const std::byte* from = at(s.from_buffer, s.from);
                 std::byte* to = at(s.to_buffer, s.to);
                 if (s.bytes == 0) break;
-                if (s.order == Order::before) apply(from, to, to, s.bytes);
-                else apply(to, from, to, s.bytes);
+                if (s.order == Order::before) (*combiner)(from, to, to, s.bytes);
+                else (*combiner)(to, from, to, s.bytes);
                 break;
             }
             case BoundKind::begin: frame.remote->begin(); break;

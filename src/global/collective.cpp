@@ -103,9 +103,6 @@ public:
     }
     TypedOperator(const TypedOperator&) = delete;
     const Combiner& combiner() const { return combiner_; }
-    void operator()(const void* left, const void* right, void* into, std::size_t bytes) const {
-        combiner_.apply(left, right, into, bytes, combiner_.context);
-    }
 
 private:
     static void long_doubles(const void* left, const void* right, void* into, std::size_t bytes, const void* op) {
@@ -119,7 +116,7 @@ private:
 };
 
 // These bytes of all units' vectors, combined into this unit's own, which is one of them.
-void reduce_in_place(const Range& range, std::size_t first, std::size_t bytes, const TypedOperator& combine) {
+void reduce_in_place(const Range& range, std::size_t first, std::size_t bytes, const Combiner& combine) {
     alignas(64) std::byte sum[4096];
     for (std::size_t i = first; i < first + bytes; i += sizeof sum) {
         const std::size_t n = std::min(sizeof sum, first + bytes - i);
@@ -153,11 +150,6 @@ Problem problem_of(Operation operation, std::size_t bytes, std::size_t element =
     return p;
 }
 
-fanlight_code no_root(const Team& team, int root) {
-    return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", root, team.id, team.size);
-}
-bool bad_root(const Team& team, int root) { return root < 0 || root >= team.size; }
-
 }  // namespace
 }  // namespace fanlight::global
 
@@ -168,7 +160,7 @@ fanlight_code fanlight_global_broadcast(fanlight_pointer data, size_t bytes, int
     Range range;
     if (const fanlight_code error = range_of(data, bytes, range)) return error;
     const Team& team = range.team();
-    if (bad_root(team, root)) return no_root(team, root);
+    if (const fanlight_code error = check_unit(team, root)) return error;
     return run(problem_of(Operation::bcast, bytes, 1, root), range, range, nullptr, 0, "MPI_Bcast", [&](int) {
         return in_pieces(bytes, [&](std::size_t first, int n) { return MPI_Bcast(range.own() + first, n, MPI_BYTE, root, team.comm); });
     });
@@ -200,15 +192,15 @@ fanlight_code fanlight_global_alltoall(fanlight_pointer to, fanlight_pointer fro
 fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                               fanlight_operator op, int root) {
     Range target, source;
-    std::size_t bytes;
+    std::size_t bytes = 0;
     if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
-    if (bad_root(team, root)) return no_root(team, root);
+    if (const fanlight_code error = check_unit(team, root)) return error;
     const TypedOperator combine(type, op);
     const bool in_place = target.own() == source.own();
     if (in_place && target.direct()) {
         if (const fanlight_code error = barrier(team)) return error;
-        if (team.unit == root) reduce_in_place(target, 0, bytes, combine);
+        if (team.unit == root) reduce_in_place(target, 0, bytes, combine.combiner());
         return barrier(team);
     }
     return run(problem_of(Operation::reduce, bytes, types[type].bytes, root), target, source, &combine.combiner(), count,
@@ -221,7 +213,7 @@ fanlight_code fanlight_global_reduce(fanlight_pointer to, fanlight_pointer from,
 fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer from, size_t count, fanlight_type type,
                                  fanlight_operator op) {
     Range target, source;
-    std::size_t bytes;
+    std::size_t bytes = 0;
     if (const fanlight_code error = reduction(to, from, count, type, op, target, source, bytes)) return error;
     Team& team = target.team();
     const TypedOperator combine(type, op);
@@ -239,7 +231,7 @@ fanlight_code fanlight_global_allreduce(fanlight_pointer to, fanlight_pointer fr
     const std::size_t slice = (bytes / size + line) / line * line;
     const auto start = [&](std::size_t u) { return std::min(bytes, u * slice); };
     if (const fanlight_code error = barrier(team)) return error;
-    reduce_in_place(target, start(own), start(own + 1) - start(own), combine);
+    reduce_in_place(target, start(own), start(own + 1) - start(own), combine.combiner());
     if (const fanlight_code error = barrier(team)) return error;
     for (std::size_t i = 1; i < size; ++i) {
         const std::size_t u = (own + i) % size;

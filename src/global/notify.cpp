@@ -23,8 +23,7 @@ std::uint64_t* counter(const Team& team, int at, std::size_t which) {
 }
 
 fanlight_code check(const Team& team, int unit, int index) {
-    if (unit < 0 || unit >= team.size)
-        return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", unit, team.id, team.size);
+    if (const fanlight_code error = check_unit(team, unit)) return error;
     if (index < 0 || index >= FANLIGHT_NOTIFICATIONS)
         return fail(FANLIGHT_ERR_ARGUMENT, "notification %d: they go from 0 to %d", index, FANLIGHT_NOTIFICATIONS - 1);
     return FANLIGHT_OK;

@@ -113,6 +113,11 @@ Team* make_team(MPI_Comm comm, std::int32_t id, std::int32_t segment, fanlight_c
     return team;
 }
 
+fanlight_code check_unit(const Team& team, int unit) {
+    if (unit >= 0 && unit < team.size) return FANLIGHT_OK;
+    return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", unit, team.id, team.size);
+}
+
 void free_team(Team& team) {
     MPI_Barrier(team.comm);
     teams.take(&team);
@@ -127,10 +132,6 @@ using namespace fanlight::global;
 
 namespace {
 
-bool bad_unit(const Team& team, int unit) { return unit < 0 || unit >= team.size; }
-fanlight_code no_unit(const Team& team, int unit) {
-    return fail(FANLIGHT_ERR_UNIT, "unit %d is not in team %d, which has %d units", unit, team.id, team.size);
-}
 fanlight_code no_place(const char* function) {
     return fail(FANLIGHT_ERR_ARGUMENT, "%s: a null pointer for the result", function);
 }
@@ -171,8 +172,7 @@ fanlight_code fanlight_team_create(fanlight_team parent, const int* units, int c
     } else {
         std::vector<int> sorted(units, units + count);
         std::ranges::sort(sorted);
-        if (count > 0 && bad_unit(*team, sorted.front())) error = no_unit(*team, sorted.front());
-        if (count > 0 && bad_unit(*team, sorted.back())) error = no_unit(*team, sorted.back());
+        for (int i = 0; i < count && !error; ++i) error = check_unit(*team, units[i]);
         if (std::ranges::adjacent_find(sorted) != sorted.end())
             error = fail(FANLIGHT_ERR_UNIT, "fanlight_team_create: a unit is named twice");
     }
@@ -219,7 +219,7 @@ fanlight_code fanlight_team_translate(fanlight_team from, int unit, fanlight_tea
     const Team* const b = a ? find_team(to, error) : nullptr;
     if (!b) return error;
     if (!result) return no_place("fanlight_team_translate");
-    if (bad_unit(*a, unit)) return no_unit(*a, unit);
+    if ((error = check_unit(*a, unit))) return error;
     *result = unit_in(*b, a->world[static_cast<std::size_t>(unit)]);
     return FANLIGHT_OK;
 }
@@ -229,7 +229,7 @@ fanlight_code fanlight_unit_locality(fanlight_team id, int unit, fanlight_locali
     const Team* const team = find_team(id, error);
     if (!team) return error;
     if (!locality) return no_place("fanlight_unit_locality");
-    if (bad_unit(*team, unit)) return no_unit(*team, unit);
+    if ((error = check_unit(*team, unit))) return error;
     const Place& p = runtime.places[static_cast<std::size_t>(team->world[static_cast<std::size_t>(unit)])];
     *locality = {p.node, p.package, p.numa, p.core, team->node_rank[static_cast<std::size_t>(unit)] >= 0};
     return FANLIGHT_OK;

@@ -45,6 +45,8 @@ Team* find_team(fanlight_team, fanlight_code& error);
 
 // The number in the team of one of FANLIGHT_TEAM_ALL; -1: it is not in it.
 int unit_in(const Team&, int world);
+// An error where the team has no such unit.
+fanlight_code check_unit(const Team&, int unit);
 
 // Makes a Team of a communicator, which is then its own, with these numbers, which have been agreed
 // on.  Collective over it.

@@ -39,27 +39,21 @@ void* buffer(void* address) {
     return address;
 }
 
-MPI_Comm communicator(const MPI_Fint* f) { return to_c<MPI_Comm>("Comm", *f); }
-MPI_Datatype datatype(const MPI_Fint* f) { return to_c<MPI_Datatype>("Type", *f); }
-std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets, const MPI_Fint* comm) {
+std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint* f, bool targets, MPI_Comm comm) {
     std::vector<MPI_Datatype> all;
-    if (communicator(comm) == MPI_COMM_NULL) return all;  // an error of the call itself
-    const Places places = places_of_neighbors(communicator(comm));
-    for (int i = 0; i < (targets ? places.targets : places.sources); ++i) all.push_back(datatype(f + i));
+    if (comm == MPI_COMM_NULL) return all;  // an error of the call itself
+    const Places places = places_of_neighbors(comm);
+    for (int i = 0; i < (targets ? places.targets : places.sources); ++i) all.push_back(to_c<MPI_Datatype>("Type", f[i]));
     return all;
 }
-MPI_Op op(const MPI_Fint* f) { return to_c<MPI_Op>("Op", *f); }
-MPI_Info info(const MPI_Fint* f) { return to_c<MPI_Info>("Info", *f); }
-MPI_Fint request(MPI_Request c) { return from_c("Request", c); }
 
 }  // namespace fanlight::fortran
 #endif
 
 namespace fanlight::fortran {
 
-std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, MPI_Fint handle) {
+std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, MPI_Comm comm) {
     std::vector<MPI_Datatype> all;
-    const auto comm = to_c<MPI_Comm>("Comm", handle);
     if (buffer == MPI_IN_PLACE || comm == MPI_COMM_NULL) return all;  // the latter is an error of the call itself
     int inter = 0, size = 0;
     mpi().Comm_test_inter(comm, &inter);
@@ -69,13 +63,10 @@ std::vector<MPI_Datatype> datatypes(const MPI_Fint* f, const void* buffer, MPI_F
     return all;
 }
 
-MPI_Request request(const MPI_Fint* f) { return to_c<MPI_Request>("Request", *f); }
-MPI_Win window(const MPI_Fint* f) { return to_c<MPI_Win>("Win", *f); }
-
 namespace {
 std::vector<MPI_Request> requests_of(MPI_Fint count, const MPI_Fint* all) {
     std::vector<MPI_Request> c;
-    for (MPI_Fint i = 0; i < count; ++i) c.push_back(request(all + i));
+    for (MPI_Fint i = 0; i < count; ++i) c.push_back(to_c<MPI_Request>("Request", all[i]));
     return c;
 }
 }  // namespace

@@ -14,13 +14,8 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are used as the
 
 // MPI_BOTTOM and MPI_IN_PLACE are variables of Fortran's, known by their addresses.
 void* buffer(void*);
-MPI_Comm communicator(const MPI_Fint*);
-MPI_Datatype datatype(const MPI_Fint*);
 // Of each neighbor in a neighborhood: of the targets, or the sources.
-std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint*, bool targets, const MPI_Fint* comm);
-MPI_Op op(const MPI_Fint*);
-MPI_Info info(const MPI_Fint*);
-MPI_Fint request(MPI_Request);
+std::vector<MPI_Datatype> datatypes_of_neighbors(const MPI_Fint*, bool targets, MPI_Comm comm);
 
 }  // namespace fanlight::fortran
 #endif
@@ -28,9 +23,7 @@ MPI_Fint request(MPI_Request);
 namespace fanlight::fortran {
 
 // One for each rank of the communicator (of the other group's, where there are two); none where MPI does not look at them.
-std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, MPI_Fint comm);
-MPI_Request request(const MPI_Fint*);
-MPI_Win window(const MPI_Fint*);
+std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, MPI_Comm comm);
 // As requests::finish_in_library and hand_over.
 void each(void (*)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*);
 bool start(MPI_Fint count, const MPI_Fint*, MPI_Fint* error);  // requests::start

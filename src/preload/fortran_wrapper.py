@@ -2,7 +2,8 @@
 
 import re
 
-from wrapper_parts import AFTER, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+from wrapper_parts import (AFTER, FIRST, HANDLES, after, in_library, bytes_expression, call_object, caught, from_c, is_served, stands_in, to_c,
+                           waits_by_test)
 
 
 def fortran_names(name):
@@ -16,9 +17,9 @@ def f08_names(name):
 
 def as_fortran(line):
     """A line of C's wrapper with Fortran's arguments."""
-    for c, fortran in (("*request", "fanlight::fortran::request(f_request)"), ("return MPI_SUCCESS", "return void(*ierror = MPI_SUCCESS)"),
-                       ("*win", "fanlight::fortran::window(f_win)"),
-                       ("size, info, baseptr", "*f_size, fanlight::fortran::info(f_info), f_baseptr"), ("(base)", "(f_base)")):
+    for c, fortran in (("*request", to_c("MPI_Request", "*f_request")), ("return MPI_SUCCESS", "return void(*ierror = MPI_SUCCESS)"),
+                       ("*win", to_c("MPI_Win", "*f_win")),
+                       ("size, info, baseptr", f"*f_size, {to_c('MPI_Info', '*f_info')}, f_baseptr"), ("(base)", "(f_base)")):
         line = line.replace(c, fortran)
     return line
 
@@ -33,14 +34,11 @@ def fortran_wrapper(f, names_of):
         declaration.append(f"{'void' if is_buffer else 'MPI_Aint' if p.type in ('MPI_Aint', 'const MPI_Aint') else 'MPI_Fint'} *f_{p.name}")
         if is_buffer:
             conversions.append(f"{p.type}{p.name} = fanlight::fortran::buffer(f_{p.name});")
-        elif p.type in ("MPI_Comm", "MPI_Datatype", "MPI_Op"):
-            kind = {"MPI_Comm": "communicator", "MPI_Datatype": "datatype", "MPI_Op": "op"}[p.type]
-            conversions.append(f"{p.type} {p.name} = fanlight::fortran::{kind}(f_{p.name});")
         elif p.type == "const MPI_Datatype":
             buffer = p.name.replace("types", "buf")
-            of = f"datatypes(f_{p.name}, {buffer}, *f_comm)"
+            of = f"datatypes(f_{p.name}, {buffer}, {to_c('MPI_Comm', '*f_comm')})"
             if f.neighbors:
-                of = f"datatypes_of_neighbors(f_{p.name}, {str(p.name == 'sendtypes').lower()}, f_comm)"
+                of = f"datatypes_of_neighbors(f_{p.name}, {str(p.name == 'sendtypes').lower()}, {to_c('MPI_Comm', '*f_comm')})"
             conversions.append(f"const std::vector<MPI_Datatype> of_{p.name} = fanlight::fortran::{of};")
             conversions.append(f"const MPI_Datatype *{p.name} = of_{p.name}.data();")
         elif p.type in ("const COUNT", "const DISPL"):
@@ -49,6 +47,8 @@ def fortran_wrapper(f, names_of):
             conversions.append(f"const MPI_Aint *{p.name} = f_{p.name};")
         elif p.type == "MPI_Info":
             conversions.append(f"MPI_Info {p.name} = MPI_INFO_NULL;  // none says anything to us")
+        elif p.type in HANDLES:
+            conversions.append(f"{p.type} {p.name} = {to_c(p.type, f'*f_{p.name}')};")
         elif p.type in ("COUNT", "int"):
             conversions.append(f"int {p.name} = *f_{p.name};")
         elif p.type == "MPI_Request *" and f.kind in ("started", "initialized"):
@@ -89,7 +89,7 @@ def fortran_wrapper(f, names_of):
         lines += ["    " + c for c in conversions]
         lines.append(call_object(f, "&request"))
         if f.kind in ("served", "started", "initialized"):
-            lines += is_served(f, [*([] if f.kind == "served" else ["*f_request = fanlight::fortran::request(request);"]),
+            lines += is_served(f, [*([] if f.kind == "served" else [f"*f_request = {from_c('MPI_Request', 'request')};"]),
                                    "*ierror = call.served(*d);", "return;"])
         lines += [f"    next.get()({', '.join(passed + ['ierror'])});",
                   *caught([f"    call.passed(*ierror, [&] {{ return {bytes_expression(f)}; }});"], ["*ierror = call.raised(e);"])]

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -27,6 +29,18 @@ void give(Value value, Value* out) {
     if (out) *out = value;
 }
 
+// A variable's value in a tool's buffer.
+template <class Value>
+void put(void* buffer, Value value) {
+    std::memcpy(buffer, &value, sizeof value);
+}
+template <class Value>
+Value get(const void* buffer) {
+    Value value;
+    std::memcpy(&value, buffer, sizeof value);
+    return value;
+}
+
 // The numbers that a tool uses.  A number means the same variable for ever, and the MPI library may get more variables later
 // (Open MPI does, in MPI_Init).  So ours follow those that it has when it is first asked, and its later ones follow ours.
 class Numbering {
@@ -35,6 +49,15 @@ public:
 
     // MPI_T_xxx_get_num.
     int get_num(int* number);
+    // MPI_T_xxx_get_index: `is_it(i)` for Fanlight's i-th; else ask_library(), which sets `index`.
+    template <class IsIt, class AskLibrary>
+    int get_index(const char* name, int* index, IsIt&& is_it, AskLibrary&& ask_library) {
+        for (int i = 0; name && index && is_known() && i < ours_(); ++i)
+            if (is_it(static_cast<std::size_t>(i))) return *index = of_own(i), MPI_SUCCESS;
+        const int error = ask_library();
+        if (error == MPI_SUCCESS) *index = of_library(*index);
+        return error;
+    }
     // Which of Fanlight's it is, from 0; -1: the library's, of which `index` becomes the library's own number.
     int own(int& index);
     int of_own(int number) { return first_ + number; }

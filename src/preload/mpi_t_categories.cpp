@@ -65,13 +65,7 @@ int MPI_T_category_get_info(int index, char* name, int* name_length, char* descr
 
 int MPI_T_category_get_index(const char* name, int* index) {
     FANLIGHT_NEXT(MPI_T_category_get_index);
-    if (name && index && name == own_name && categories.is_known()) {
-        *index = categories.of_own(0);
-        return MPI_SUCCESS;
-    }
-    const int error = next.get()(name, index);
-    if (error == MPI_SUCCESS) *index = categories.of_library(*index);
-    return error;
+    return categories.get_index(name, index, [&](std::size_t) { return name == own_name; }, [&] { return next.get()(name, index); });
 }
 
 int MPI_T_category_get_cvars(int category, int length, int indices[]) {

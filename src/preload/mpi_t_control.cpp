@@ -30,17 +30,6 @@ MPI_Datatype datatype_of(const Setting& s) {
 // Read as the program is started, by the shared heap or the fanlight command: a tool comes too late.
 bool is_constant(const Setting& s) { return s.field == "heap" || s.field == "heap_from" || s.field == "lib_dir"; }
 
-template <class Value>
-void put(void* buffer, Value value) {
-    std::memcpy(buffer, &value, sizeof value);
-}
-template <class Value>
-Value get(const void* buffer) {
-    Value value;
-    std::memcpy(&value, buffer, sizeof value);
-    return value;
-}
-
 // A text has room for so many characters, at least, with the 0 at its end.
 constexpr int room = 4096;
 
@@ -115,15 +104,7 @@ int MPI_T_cvar_get_info(int index, char* name, int* name_length, int* verbosity,
 
 int MPI_T_cvar_get_index(const char* name, int* index) {
     FANLIGHT_NEXT(MPI_T_cvar_get_index);
-    if (name && index && control.is_known())
-        for (std::size_t i = 0; i < settings().size(); ++i)
-            if (settings()[i].variable == name) {
-                *index = control.of_own(static_cast<int>(i));
-                return MPI_SUCCESS;
-            }
-    const int error = next.get()(name, index);
-    if (error == MPI_SUCCESS) *index = control.of_library(*index);
-    return error;
+    return control.get_index(name, index, [&](std::size_t i) { return settings()[i].variable == name; }, [&] { return next.get()(name, index); });
 }
 
 int MPI_T_cvar_handle_alloc(int index, void* object, MPI_T_cvar_handle* handle, int* count) try {

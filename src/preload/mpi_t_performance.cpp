@@ -95,16 +95,6 @@ public:
                                                        : get<unsigned long long>(buffer),
                    variable.now());
     }
-
-private:
-    template <class Value>
-    static void put(void* buffer, Value value) { std::memcpy(buffer, &value, sizeof value); }
-    template <class Value>
-    static Value get(const void* buffer) {
-        Value value;
-        std::memcpy(&value, buffer, sizeof value);
-        return value;
-    }
 };
 
 // A handle's address is the tool's handle, which the library therefore never gives out as one of its own.
@@ -195,15 +185,8 @@ int MPI_T_pvar_get_info(int index, char* name, int* name_length, int* verbosity,
 
 int MPI_T_pvar_get_index(const char* name, int var_class, int* index) {
     FANLIGHT_NEXT(MPI_T_pvar_get_index);
-    if (name && index && performance.is_known())
-        for (std::size_t i = 0; i < variables().size(); ++i)
-            if (variables()[i].name == name && variables()[i].var_class() == var_class) {
-                *index = performance.of_own(static_cast<int>(i));
-                return MPI_SUCCESS;
-            }
-    const int error = next.get()(name, var_class, index);
-    if (error == MPI_SUCCESS) *index = performance.of_library(*index);
-    return error;
+    return performance.get_index(name, index, [&](std::size_t i) { return variables()[i].name == name && variables()[i].var_class() == var_class; },
+                                 [&] { return next.get()(name, var_class, index); });
 }
 
 int MPI_T_pvar_session_free(MPI_T_pvar_session* session) {

@@ -26,6 +26,17 @@ IN_LIBRARY = {"Wait": "if (fanlight::requests::wait_in_library(*request, status)
         if (error == MPI_SUCCESS && *flag) fanlight::requests::end_in_library(COUNT, REQUESTS);
         return error;"""}
 
+# Handles, which are integers in Fortran: MPI_<...>_f2c makes C's of them.
+HANDLES = {"MPI_Comm": "Comm", "MPI_Datatype": "Type", "MPI_Op": "Op", "MPI_Info": "Info", "MPI_Request": "Request", "MPI_Win": "Win"}
+
+
+def to_c(handle, integer):
+    return f'fanlight::fortran::to_c<{handle}>("{HANDLES[handle]}", {integer})'
+
+
+def from_c(handle, value):
+    return f'fanlight::fortran::from_c("{HANDLES[handle]}", {value})'
+
 
 def bytes_expression(f):
     """What the MPI library has moved on this rank, for the report."""
@@ -152,8 +163,8 @@ def in_library(f, c=True):
 
 def after(f, fortran=False):
     made = f.parameters[-1].name  # a communicator, where one is
-    text = AFTER[f.kind].replace("*COMM", f"fanlight::fortran::communicator(f_{made})" if fortran else f"*{made}")
-    return text.replace("(comm, *win)", "(fanlight::fortran::communicator(f_comm), fanlight::fortran::window(f_win))") if fortran else text
+    text = AFTER[f.kind].replace("*COMM", to_c("MPI_Comm", f"*f_{made}") if fortran else f"*{made}")
+    return text.replace("(comm, *win)", f"({to_c('MPI_Comm', '*f_comm')}, {to_c('MPI_Win', '*f_win')})") if fortran else text
 
 
 def stands_in(f):

@@ -29,6 +29,13 @@ def test_layouts_of_datatypes(mpi, ranks, settings, plain):
     run(mpi, ranks, "datatypes", settings, preload=not plain, timeout=40).must_be_ok()
 
 
+@parametrize("mpi", [MPICH, IMPI, repeated(MPICH_ABI)], ids=str)
+def test_displacements_that_are_addresses(mpi, plain):
+    result = run(mpi, 3, "addresses", preload=not plain).must_be_ok()
+    if not plain:
+        assert [result.report.calls(o) for o in ("allgatherv", "gatherv", "scatterv")] == [12, 12, 12], str(result)
+
+
 @parametrize("mpi", [MPICH], ids=str)
 def test_communicators_that_are_left_to_finalize(mpi, plain):
     result = run(mpi, 2, "left_communicators", {"TRANSPORT": "rma-fence", "ALGORITHM": "allreduce:recursive-doubling"}, preload=not plain,
