@@ -24,12 +24,26 @@ void Builder::recycle(Schedule&& schedule) {
     spare() = std::move(schedule);
 }
 
+Step& Builder::add(StepKind kind) {
+    Step& step = schedule_.steps.emplace_back();
+    step.kind = kind;
+    return step;
+}
+
 void Builder::put(int peer, Address from, Address to, std::size_t bytes) {
-    schedule_.steps.push_back({.kind = StepKind::put, .peer = peer, .from = from, .to = to, .bytes = bytes});
+    Step& step = add(StepKind::put);
+    step.peer = peer;
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
 }
 
 void Builder::arrive(int peer, Address to, std::size_t bytes, Order order) {
-    schedule_.steps.push_back({.kind = StepKind::arrive, .order = order, .peer = peer, .to = to, .bytes = bytes});
+    Step& step = add(StepKind::arrive);
+    step.peer = peer;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
 }
 
 void Builder::set_bit(int peer) {
@@ -43,11 +57,14 @@ void Builder::await_bit(int peer) {
 }
 
 int Builder::offer(Address from, std::size_t bytes, std::span<const int> readers) {
-    schedule_.steps.push_back({.kind = StepKind::offer, .offer = schedule_.offers, .from = from, .bytes = bytes,
-                               .first_reader = static_cast<std::uint32_t>(schedule_.readers.size()),
-                               .readers = static_cast<std::uint32_t>(readers.size())});
+    Step& step = add(StepKind::offer);
+    step.offer = schedule_.offers++;
+    step.from = from;
+    step.bytes = bytes;
+    step.first_reader = static_cast<std::uint32_t>(schedule_.readers.size());
+    step.readers = static_cast<std::uint32_t>(readers.size());
     schedule_.readers.insert(schedule_.readers.end(), readers.begin(), readers.end());
-    return schedule_.offers++;
+    return step.offer;
 }
 
 int Builder::offer_to(int reader, Address from, std::size_t bytes) {
@@ -64,15 +81,28 @@ int Builder::offer_to_all_others(Address from, std::size_t bytes) {
 }
 
 void Builder::get(int peer, int offer, Address from, Address to, std::size_t bytes, Order order) {
-    schedule_.steps.push_back({.kind = StepKind::get, .order = order, .peer = peer, .offer = offer, .from = from, .to = to, .bytes = bytes});
+    Step& step = add(StepKind::get);
+    step.peer = peer;
+    step.offer = offer;
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
 }
 
 void Builder::copy(Address from, Address to, std::size_t bytes) {
-    schedule_.steps.push_back({.kind = StepKind::copy, .from = from, .to = to, .bytes = bytes});
+    Step& step = add(StepKind::copy);
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
 }
 
 void Builder::combine(Address from, Address to, std::size_t bytes, Order order) {
-    schedule_.steps.push_back({.kind = StepKind::combine, .order = order, .from = from, .to = to, .bytes = bytes});
+    Step& step = add(StepKind::combine);
+    step.from = from;
+    step.to = to;
+    step.bytes = bytes;
+    step.order = order;
 }
 
 void Builder::next_round() { schedule_.end_round(); }

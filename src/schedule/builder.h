@@ -34,6 +34,7 @@ public:
     static void recycle(Schedule&&);
 
 private:
+    Step& add(StepKind kind);
     const Problem& problem_;
     Schedule schedule_;
 };
