@@ -2,6 +2,7 @@
 // (Those with a buffer call MPI_Xxx; seen in MPICH 4.0 and Intel MPI 2021.)  Fanlight must not serve a barrier for ranks
 // that call it from C while the MPI library serves it for ranks that call it from Fortran.
 #include "collective/interposition.h"
+#include "collective/mpi_header.h"
 #include "fanlight/collectives.h"
 #include "preload/fortran_handle.h"
 #include "preload/next.h"
