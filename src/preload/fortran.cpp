@@ -1,7 +1,7 @@
 #include "preload/fortran.h"
 
-#include <dlfcn.h>
-
+#include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 #include "collective/neighborhood.h"
@@ -14,26 +14,25 @@ namespace {
 
 // The common blocks of Open MPI's mpif.h, in all spellings that its own library looks at
 // (ompi/mpi/fortran/base/constants.h).  The program's definition is the one that everybody
-// finds, libmpi included.
+// finds, libmpi included; but a library that is loaded with RTLD_LOCAL has its own.  Open MPI knows no others than
+// those that are there when its Fortran library is loaded, before the first call.
 class Sentinel {
 public:
-    Sentinel(const char* a, const char* b, const char* c, const char* d)
-        : addresses_{dlsym(RTLD_DEFAULT, a), dlsym(RTLD_DEFAULT, b), dlsym(RTLD_DEFAULT, c), dlsym(RTLD_DEFAULT, d)} {}
-    bool is(const void* address) const {
-        for (const void* one : addresses_)
-            if (one && one == address) return true;
-        return false;
+    Sentinel(std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            for (const void* address : all_in_program(name)) addresses_.push_back(address);
     }
+    bool is(const void* address) const { return std::ranges::find(addresses_, address) != addresses_.end(); }
 
 private:
-    const void* addresses_[4];
+    std::vector<const void*> addresses_;
 };
 
 }  // namespace
 
 void* buffer(void* address) {
-    static const Sentinel in_place("mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
-    static const Sentinel bottom("mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM");
+    static const Sentinel in_place{"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
+    static const Sentinel bottom{"mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"};
     if (in_place.is(address)) return MPI_IN_PLACE;
     if (bottom.is(address)) return MPI_BOTTOM;
     return address;
