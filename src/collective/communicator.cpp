@@ -150,7 +150,7 @@ std::uint64_t Communicator::free_on_all_ranks() const {
 namespace communicators {
 
 std::atomic<std::uint64_t> generation{1};
-std::atomic<bool> open{true}, ended{false};
+std::atomic<bool> open{true}, ended{false}, sessions{false};
 // Fast to reach: this library is loaded at the start of the program.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
 
@@ -220,8 +220,10 @@ bool world_is_there() {
     return initialized && !finalized;
 }
 
+bool may_be_of_a_session(MPI_Comm comm) { return comm != MPI_COMM_WORLD && sessions; }
+
 bool has_another_job(MPI_Comm comm) {
-    if (comm == MPI_COMM_WORLD) return false;
+    if (comm == MPI_COMM_WORLD || may_be_of_a_session(comm)) return false;
     MPI_Group all, own, others;
     int outside = 0;
     mpi().Comm_group(comm, &all);

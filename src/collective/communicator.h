@@ -102,11 +102,17 @@ extern std::atomic<bool> open;
 // MPI_Finalize was called.
 extern std::atomic<bool> ended;
 
+// The program has called MPI_Session_init.  A communicator that is not MPI_COMM_WORLD may then be a session's, and MPI forbids
+// to pass objects of both to one call: none can be compared with MPI_COMM_WORLD any more.
+extern std::atomic<bool> sessions;
+
 // Between MPI_Init and MPI_Finalize: not in a program of sessions alone.
 bool world_is_there();
 // Whether `comm` has processes of another job (MPI_Comm_spawn, MPI_Comm_connect), which may not have loaded Fanlight.  All
 // ranks know it without asking, since each one's MPI_COMM_WORLD lacks some of them.
+// Not with sessions.
 bool has_another_job(MPI_Comm);
+bool may_be_of_a_session(MPI_Comm);
 
 struct Last {
     MPI_Comm handle{};

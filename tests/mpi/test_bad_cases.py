@@ -468,6 +468,15 @@ def test_sessions_alone(mpi, tmp_path, plain):
     run(mpi, 2, "sessions", {"TRACE": tmp_path / "trace.json"}, preload=not plain, timeout=30).must_be_ok()
 
 
+@parametrize("mpi,enabled", [(MPICH, 1), (OPENMPI, 1), (IMPI, 1), (MPICH, 0), repeated(OPENMPI, 0), repeated(MPICH_ABI, 1)], ids=str)
+def test_sessions_beside_mpi_init(mpi, enabled, plain):
+    """What may be a session's stays with the MPI library, on all ranks."""
+    result = run(mpi, 2, "sessions beside", settings={"FANLIGHT": enabled}, preload=not plain, timeout=30).must_be_ok()
+    if enabled and not plain:
+        assert any("may be a session's" in reason for reason in result.report.reasons()), str(result)
+        assert result.report.calls() == 2 * (29 + 1), f"on MPI_COMM_WORLD\n{result}"
+
+
 @parametrize("ranks", [1, 2, 3])
 def test_fortran(mpi, ranks, plain):
     if not mpi.program("fortran").exists():
