@@ -12,6 +12,7 @@
 #include "collective/device_memory.h"
 #include "collective/finalize.h"
 #include "collective/library.h"
+#include "collective/persistent.h"
 #include "collective/progress.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
@@ -243,7 +244,10 @@ Communicator* look_up(MPI_Comm comm) {
     return it->second.get();
 }
 
+Freeing::Freeing(MPI_Comm comm) : dying_(comm) { forget(comm); }
+
 void first_seen(MPI_Comm comm, bool starts, int error) {
+    if (Dying<MPI_Comm>::is(comm)) return;
     if (error != MPI_SUCCESS) {
         int error_class = MPI_ERR_COMM;
         mpi().Error_class(error, &error_class);
@@ -266,7 +270,8 @@ void close() {
     if (ended.exchange(true)) return;
     open.store(false, std::memory_order_relaxed);
     end_progress();
-    free_quiet_communicator();
+    // Those that a delete function of the program's starts later, and frees, have their requests on it.
+    if (!requests::any_persistent()) free_quiet_communicator();
     std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
     {
         const std::unique_lock lock(table().mutex);

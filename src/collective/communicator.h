@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/dying.h"
 #include "collective/mpi_header.h"
 #include "collective/progress.h"
 #include "collective/reason.h"
@@ -134,6 +135,16 @@ inline Communicator* find(MPI_Comm comm) {
 // The MPI library has had a call on it, with this result.  The call counts where it is an error as well,
 // since other ranks may have had none: unless the handle itself is what is wrong.
 void first_seen(MPI_Comm, bool starts, int error);
+
+// While the program frees one.  Nothing is known of it any more: its delete functions may use it, and on each rank in another
+// order.
+class Freeing {
+public:
+    explicit Freeing(MPI_Comm);
+
+private:
+    Dying<MPI_Comm> dying_;
+};
 
 // At MPI_Finalize: all groups end, and no new ones begin.
 void close();

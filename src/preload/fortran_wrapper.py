@@ -2,7 +2,7 @@
 
 import re
 
-from wrapper_parts import AFTER, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+from wrapper_parts import AFTER, DURING, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
 
 
 def fortran_names(name):
@@ -76,6 +76,11 @@ def fortran_wrapper(f, names_of):
     if f.kind in FIRST:
         own.append("    " + as_fortran(FIRST[f.kind]))
     lines += caught(own, ["return void(*ierror = fanlight::raised(e));"])
+    if f.kind in DURING:
+        handle = f.parameters[0]
+        kind = handle.type.removesuffix(" *")
+        name = kind.removeprefix("MPI_").replace("Datatype", "Type")
+        lines.append("    " + DURING[f.kind].replace("HANDLE", f'fanlight::fortran::to_c<{kind}>("{name}", *f_{handle.name})'))
     if not f.is_collective:
         lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
         # MPICH's mpi_f08 makes windows past this library, which so has not counted them.

@@ -35,7 +35,7 @@ def wrappers(functions):
     parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    kinds = ("waited", "tested", "polled", "starts", "freed", "kept", "window_gone")
+    kinds = ("waited", "tested", "polled", "starts", "freed", "kept", "comm_gone", "type_gone", "window_gone")
     parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in kinds]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop"]
     of_requests = [f for f in functions if f.kind in ("waited", "polled", "starts", "freed", "kept")

@@ -79,6 +79,13 @@ def test_collectives_in_callbacks(mpi, start_after, plain):
     run(mpi, 2, "callbacks", {"START_AFTER": start_after}, preload=not plain, timeout=60).must_be_ok()
 
 
+@libraries
+def test_delete_functions_use_what_is_freed(mpi, plain):
+    result = run(mpi, 3, "dying", preload=not plain, timeout=30).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") > 3 * 12 * 4, str(result)
+
+
 @parametrize("mpi", [MPICH], ids=str)
 def test_report_says_what_the_first_calls_took(mpi, fanlight_only):
     said = run(mpi, 2, "plain_calls", {"START_AFTER": 5, "REPORT": "-"}).must_be_ok().err
