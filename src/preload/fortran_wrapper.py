@@ -63,7 +63,10 @@ def fortran_wrapper(f, names_of):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08"]
     own = in_library(f, c=False)
-    if f.kind == "waited":
+    if f.name == "Waitall" and names_of is f08_names:  # see requests::wait_all
+        own += ["    if (fanlight::requests::any() && *f_count >= 0) [[unlikely]]",
+                f"        return void(*ierror = fanlight::fortran::wait_all({', '.join(passed)}));"]
+    elif f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
         own += waits_by_test(f, f"void (*)({more})", test, passed,
