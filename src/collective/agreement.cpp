@@ -1,5 +1,7 @@
 #include "collective/agreement.h"
 
+#include <sys/random.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -78,7 +80,7 @@ void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
 
 }  // namespace
 
-Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules) {
+Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules, std::uint64_t& number) {
     const std::vector<Fact> own = facts();
     std::vector<std::uint64_t> mine, least;
     for (const Fact& fact : own) {
@@ -94,6 +96,8 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
     // Not compared: the ranks that have no file for the report, or the trace, take part in it.
     mine.push_back(report::on(report::calls) ? 0 : 1);
     mine.push_back(report::on(report::trace) ? 0 : 1);
+    if (::getrandom(&number, sizeof number, 0) < 0) number = 0;
+    mine.push_back(number);
     least.resize(mine.size());
     const int count = static_cast<int>(mine.size());
     if (comm == MPI_COMM_WORLD) {
@@ -106,6 +110,7 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
     }
     const std::uint64_t* const others = &least[2 * own.size()];
     const bool of_a_session = others[1] == 0;
+    number = others[6];
     const unsigned wanted = (others[4] == 0 ? report::calls : 0u) | (others[5] == 0 ? report::trace : 0u);
     if (!of_a_session && has_all_ranks(comm)) report::join(wanted, report::calls | report::trace);
     for (std::size_t i = 0; i < own.size(); ++i)

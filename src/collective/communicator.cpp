@@ -69,8 +69,6 @@ CommunicatorContext* Communicator::count(Reason& reason) {
         calls_left_ = -1;
         context_ = by_selector(activate(handle_, rank_, size_, reason_));
         if (context_) {
-            static std::atomic<std::uint64_t> number{0};
-            served_since_ = ++number;
             reason_ = Reason::none;
             context_->neighborhood = Neighborhood::of(handle_, rank_);
         }
@@ -94,7 +92,7 @@ CommunicatorContext* Communicator::count(Reason& reason) {
 void Communicator::agree(bool all_have_it) {
     agreed_ = true;
     const Reason why_not = !all_have_it && communicators::has_another_job(handle_) ? Reason::other_job
-                                                                                  : agree_on_settings(handle_, rank_, size_, tuned_);
+                                                                                  : agree_on_settings(handle_, rank_, size_, tuned_, number_);
     if (why_not == Reason::none) return;
     reason_ = why_not;
     calls_left_ = starts_left_ = -1;
@@ -278,12 +276,11 @@ void close() {
         gone.swap(table().all);
         generation.fetch_add(1, std::memory_order_release);
     }
-    // Windows are freed by all their ranks together: everywhere in the order in which the
-    // communicators were first served.
+    // Windows are freed by all their ranks together: everywhere in the same order, whichever thread came first.
     std::vector<Communicator*> served;
     for (const auto& [handle, communicator] : gone)
         if (communicator->served()) served.push_back(communicator.get());
-    std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->served_since() < b->served_since(); });
+    std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
     for (Communicator* communicator : served) communicator->end_context();
 }
 

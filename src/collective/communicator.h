@@ -55,8 +55,8 @@ public:
     int size() const { return size_; }
     bool served() const { return context_ != nullptr; }
     bool starts_with(const CommunicatorContext& s) const { return starting_.get() == &s; }
-    // A number that grows with each communicator that this process comes to serve.
-    std::uint64_t served_since() const { return served_since_; }
+    // Random, the same on all its ranks.
+    std::uint64_t number() const { return number_; }
     void end_context();
 
 private:
@@ -75,7 +75,7 @@ private:
     MPI_Comm handle_;
     int rank_, size_;
     std::uint32_t served_ = 0;
-    std::uint64_t served_since_ = 0;
+    std::uint64_t number_ = 0;
     Reason reason_;
     std::int64_t calls_left_, starts_left_;
     bool agreed_;                         // on the settings; or there is nothing to agree on
