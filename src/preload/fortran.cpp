@@ -84,10 +84,9 @@ void each(void (*act)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*
 }
 
 int wait_all(const MPI_Fint* count, MPI_Fint* all, void* statuses) {
-    // A variable of the MPI library's, where it knows Fortran.
-    static const auto ignored = static_cast<void* const*>(find_in_mpi("MPI_F08_STATUSES_IGNORE"));
+    static const std::vector<const void*> ignored = all_in_program("MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
     std::vector<MPI_Request> c = requests_of(*count, all);
-    const bool ignores = ignored && *ignored == statuses;
+    const bool ignores = std::ranges::find(ignored, statuses) != ignored.end();
     const int error = requests::wait_all(*count, c.data(), ignores ? MPI_STATUSES_IGNORE : static_cast<MPI_Status*>(statuses), mpi().Test);
     for (std::size_t i = 0; i < c.size(); ++i) all[i] = from_c("Request", c[i]);
     return error;
