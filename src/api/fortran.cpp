@@ -1,7 +1,5 @@
 #include "api/fortran.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
 #include <set>
 #include <string>
@@ -23,10 +21,15 @@ namespace {
 class Variable {
 public:
     explicit Variable(const std::string& name)
-        : of_mpif_(static_cast<void* const*>(dlsym(RTLD_DEFAULT, ("MPIR_F_" + name).c_str()))), of_f08_(dlsym(RTLD_DEFAULT, ("MPIR_F08_" + name).c_str())) {}
+        : of_mpif_(static_cast<void* const*>(first("MPIR_F_" + name))), of_f08_(first("MPIR_F08_" + name)) {}
     bool is_at(const void* address) const { return (of_mpif_ && *of_mpif_ == address) || of_f08_ == address; }
 
 private:
+    static const void* first(const std::string& symbol) {
+        const std::vector<const void*> all = all_in_program(symbol.c_str());
+        return all.empty() ? nullptr : all.front();
+    }
+
     void* const* of_mpif_;
     const void* of_f08_;
 };

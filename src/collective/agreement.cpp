@@ -1,5 +1,7 @@
 #include "collective/agreement.h"
 
+#include <sys/random.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -7,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/communicator.h"
 #include "collective/device_memory.h"
 #include "collective/hooks.h"
 #include "collective/interposition.h"
@@ -38,7 +41,7 @@ std::vector<Fact> facts() {
     for (const Setting& s : settings())
         if (s.same) all.push_back({std::string(s.variable), s.value(config())});
     all.push_back({"what the files of FANLIGHT_ALGORITHM and FANLIGHT_RULES say", contents_of_files()});
-    all.push_back({"MPI_Wait", waits_come_here() ? "Fanlight's" : "not Fanlight's"});
+    all.push_back({"what function of requests is not Fanlight's", std::string(waits_elsewhere())});
     return all;
 }
 
@@ -77,7 +80,7 @@ void say_difference(const Fact& mine, MPI_Comm comm, int rank, int size) {
 
 }  // namespace
 
-Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules) {
+Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules, std::uint64_t& number) {
     const std::vector<Fact> own = facts();
     std::vector<std::uint64_t> mine, least;
     for (const Fact& fact : own) {
@@ -85,6 +88,7 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
         mine.insert(mine.end(), {hash, ~hash});
     }
     mine.push_back(device_memory::may_be_used(comm) ? 0 : 1);
+    mine.push_back(communicators::may_be_of_a_session(comm) ? 0 : 1);
     // Whoever knows none has no hash, so that rank 0's are sent.
     rules = tuned::known(rank);
     const std::uint64_t of_rules = rules ? std::hash<std::string>{}(rules->file + '\n' + rules->text) : 0;
@@ -92,6 +96,8 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
     // Not compared: the ranks that have no file for the report, or the trace, take part in it.
     mine.push_back(report::on(report::calls) ? 0 : 1);
     mine.push_back(report::on(report::trace) ? 0 : 1);
+    if (::getrandom(&number, sizeof number, 0) < 0) number = 0;
+    mine.push_back(number);
     least.resize(mine.size());
     const int count = static_cast<int>(mine.size());
     if (comm == MPI_COMM_WORLD) {
@@ -102,16 +108,20 @@ Reason agree_on_settings(MPI_Comm comm, int rank, int size, tuned::Rules& rules)
         // Not the one above: it counts among the program's non-blocking ones.
         mpi().Allreduce(mine.data(), least.data(), count, MPI_UINT64_T, MPI_MIN, comm);
     }
-    const unsigned wanted = (least.back() == 0 ? report::trace : 0u) | (least[least.size() - 2] == 0 ? report::calls : 0u);
-    if (has_all_ranks(comm)) report::join(wanted, report::calls | report::trace);
+    const std::uint64_t* const others = &least[2 * own.size()];
+    const bool of_a_session = others[1] == 0;
+    number = others[6];
+    const unsigned wanted = (others[4] == 0 ? report::calls : 0u) | (others[5] == 0 ? report::trace : 0u);
+    if (!of_a_session && has_all_ranks(comm)) report::join(wanted, report::calls | report::trace);
     for (std::size_t i = 0; i < own.size(); ++i)
         if (least[2 * i] != ~least[2 * i + 1]) {
             say_difference(own[i], comm, rank, size);
             return Reason::settings_differ;
         }
-    if (least[2 * own.size()] == 0) return Reason::device_memory;
+    if (others[0] == 0) return Reason::device_memory;
     if (!config().enabled) return Reason::disabled;
-    if (least[2 * own.size() + 1] != ~least[2 * own.size() + 2]) rules = tuned::of_rank_0(rules, comm, rank);
+    if (of_a_session) return Reason::session;
+    if (others[2] != ~others[3]) rules = tuned::of_rank_0(rules, comm, rank);
     if (!rules->text.empty()) verbose([&] { return "rules measured by fanlight tune: " + rules->file; }, rank);
     return Reason::none;
 }

@@ -2,6 +2,8 @@
 // that decide by different settings would wait for each other forever.
 #pragma once
 
+#include <cstdint>
+
 #include "collective/mpi_header.h"
 #include "collective/reason.h"
 #include "collective/tuned.h"
@@ -11,6 +13,7 @@ namespace fanlight {
 // By all ranks together, each in the same call: before anything else that follows from a setting.
 // Reason::none, or why the communicator stays with the MPI library: also where all have FANLIGHT=0.
 // What differs is said once.  `rules`: those measured here, rank 0's; set where it is Reason::none.
-Reason agree_on_settings(MPI_Comm, int rank, int size, tuned::Rules& rules);
+// `number`: random, the same on all ranks.
+Reason agree_on_settings(MPI_Comm, int rank, int size, tuned::Rules& rules, std::uint64_t& number);
 
 }  // namespace fanlight

@@ -13,6 +13,7 @@
 #include "collective/finalize.h"
 #include "collective/keyval.h"
 #include "collective/library.h"
+#include "collective/persistent.h"
 #include "collective/progress.h"
 #include "collective/quiet.h"
 #include "collective/report.h"
@@ -69,8 +70,6 @@ CommunicatorContext* Communicator::count(Reason& reason) {
         calls_left_ = -1;
         context_ = by_selector(activate(handle_, rank_, size_, reason_));
         if (context_) {
-            static std::atomic<std::uint64_t> number{0};
-            served_since_ = ++number;
             reason_ = Reason::none;
             context_->neighborhood = Neighborhood::of(handle_, rank_);
         }
@@ -94,7 +93,7 @@ CommunicatorContext* Communicator::count(Reason& reason) {
 void Communicator::agree(bool all_have_it) {
     agreed_ = true;
     const Reason why_not = !all_have_it && communicators::has_another_job(handle_) ? Reason::other_job
-                                                                                  : agree_on_settings(handle_, rank_, size_, tuned_);
+                                                                                  : agree_on_settings(handle_, rank_, size_, tuned_, number_);
     if (why_not == Reason::none) return;
     reason_ = why_not;
     calls_left_ = starts_left_ = -1;
@@ -151,7 +150,7 @@ std::uint64_t Communicator::free_on_all_ranks() const {
 namespace communicators {
 
 std::atomic<std::uint64_t> generation{1};
-std::atomic<bool> open{true}, ended{false};
+std::atomic<bool> open{true}, ended{false}, sessions{false};
 // Fast to reach: this library is loaded at the start of the program.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
 
@@ -215,8 +214,10 @@ bool world_is_there() {
     return initialized && !finalized;
 }
 
+bool may_be_of_a_session(MPI_Comm comm) { return comm != MPI_COMM_WORLD && sessions; }
+
 bool has_another_job(MPI_Comm comm) {
-    if (comm == MPI_COMM_WORLD) return false;
+    if (comm == MPI_COMM_WORLD || may_be_of_a_session(comm)) return false;
     MPI_Group all, own, others;
     int outside = 0;
     mpi().Comm_group(comm, &all);
@@ -236,7 +237,10 @@ Communicator* look_up(MPI_Comm comm) {
     return it->second.get();
 }
 
+Freeing::Freeing(MPI_Comm comm) : dying_(comm) { forget(comm); }
+
 void first_seen(MPI_Comm comm, bool starts, int error) {
+    if (Dying<MPI_Comm>::is(comm)) return;
     if (error != MPI_SUCCESS) {
         int error_class = MPI_ERR_COMM;
         mpi().Error_class(error, &error_class);
@@ -259,19 +263,19 @@ void close() {
     if (ended.exchange(true)) return;
     open.store(false, std::memory_order_relaxed);
     end_progress();
-    free_quiet_communicator();
+    // Those that a delete function of the program's starts later, and frees, have their requests on it.
+    if (!requests::any_persistent()) free_quiet_communicator();
     std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> gone;
     {
         const std::unique_lock lock(table().mutex);
         gone.swap(table().all);
         generation.fetch_add(1, std::memory_order_release);
     }
-    // Windows are freed by all their ranks together: everywhere in the order in which the
-    // communicators were first served.
+    // Windows are freed by all their ranks together: everywhere in the same order, whichever thread came first.
     std::vector<Communicator*> served;
     for (const auto& [handle, communicator] : gone)
         if (communicator->served()) served.push_back(communicator.get());
-    std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->served_since() < b->served_since(); });
+    std::sort(served.begin(), served.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
     for (Communicator* communicator : served) communicator->end_context();
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/dying.h"
 #include "collective/mpi_header.h"
 #include "collective/progress.h"
 #include "collective/reason.h"
@@ -54,8 +55,8 @@ public:
     int size() const { return size_; }
     bool served() const { return context_ != nullptr; }
     bool starts_with(const CommunicatorContext& s) const { return starting_.get() == &s; }
-    // A number that grows with each communicator that this process comes to serve.
-    std::uint64_t served_since() const { return served_since_; }
+    // Random, the same on all its ranks.
+    std::uint64_t number() const { return number_; }
     void end_context();
 
 private:
@@ -74,7 +75,7 @@ private:
     MPI_Comm handle_;
     int rank_, size_;
     std::uint32_t served_ = 0;
-    std::uint64_t served_since_ = 0;
+    std::uint64_t number_ = 0;
     Reason reason_;
     std::int64_t calls_left_, starts_left_;
     bool agreed_;                         // on the settings; or there is nothing to agree on
@@ -102,11 +103,17 @@ extern std::atomic<bool> open;
 // MPI_Finalize was called.
 extern std::atomic<bool> ended;
 
+// The program has called MPI_Session_init.  A communicator that is not MPI_COMM_WORLD may then be a session's, and MPI forbids
+// to pass objects of both to one call: none can be compared with MPI_COMM_WORLD any more.
+extern std::atomic<bool> sessions;
+
 // Between MPI_Init and MPI_Finalize: not in a program of sessions alone.
 bool world_is_there();
 // Whether `comm` has processes of another job (MPI_Comm_spawn, MPI_Comm_connect), which may not have loaded Fanlight.  All
 // ranks know it without asking, since each one's MPI_COMM_WORLD lacks some of them.
+// Not with sessions.
 bool has_another_job(MPI_Comm);
+bool may_be_of_a_session(MPI_Comm);
 
 struct Last {
     MPI_Comm handle{};
@@ -128,6 +135,16 @@ inline Communicator* find(MPI_Comm comm) {
 // The MPI library has had a call on it, with this result.  The call counts where it is an error as well,
 // since other ranks may have had none: unless the handle itself is what is wrong.
 void first_seen(MPI_Comm, bool starts, int error);
+
+// While the program frees one.  Nothing is known of it any more: its delete functions may use it, and on each rank in another
+// order.
+class Freeing {
+public:
+    explicit Freeing(MPI_Comm);
+
+private:
+    Dying<MPI_Comm> dying_;
+};
 
 // At MPI_Finalize: all groups end, and no new ones begin.
 void close();

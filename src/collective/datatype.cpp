@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective/dying.h"
 #include "collective/keyval.h"
 #include "collective/library.h"
 #include "collective/quiet.h"
@@ -209,6 +210,7 @@ const Datatype* derived(MPI_Datatype handle) {
     for (const Recent& r : recent)
         if (r.datatype && r.handle == handle && r.freed == now) return r.datatype;
     const Datatype* const d = known_or_new(handle);
+    if (Dying<MPI_Datatype>::is(handle)) return d;
     recent[1] = std::exchange(recent[0], Recent{handle, d, now});
     return d;
 }

@@ -81,12 +81,15 @@ Role find_role() {
     return role;
 }
 
-bool waits_come_here() {
-    static const bool here = [] {
-        const void* const found = dlsym(RTLD_DEFAULT, "MPI_Wait");
-        return found && where_is(found).dli_fbase == where_is(&known_role).dli_fbase;
+std::string_view waits_elsewhere() {
+    static const std::string_view first = [] {
+        for (const char* const name : request_functions()) {
+            const void* const found = dlsym(RTLD_DEFAULT, name);
+            if (!found || where_is(found).dli_fbase != where_is(&known_role).dli_fbase) return name;
+        }
+        return "";
     }();
-    return here;
+    return first;
 }
 
 }  // namespace fanlight

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <atomic>
+#include <span>
+#include <string_view>
 
 namespace fanlight {
 
@@ -21,8 +23,12 @@ inline Role role() {
 inline bool takes_collectives() { return role() == Role::waits_and_collectives; }
 inline bool takes_waits() { return role() >= Role::waits; }
 
-// Whether the program's MPI_Wait is this library's.  Not where the MPI library was linked before
-// it, or a tool above wraps MPI_Wait: a request of Fanlight's would then never be complete.
-bool waits_come_here();
+// The first of MPI's functions of requests that the program has from elsewhere: where the MPI library was linked before
+// this one, or a tool above wraps it.  A request of Fanlight's would then never be complete.  Empty if all come here.
+std::string_view waits_elsewhere();
+inline bool waits_come_here() { return waits_elsewhere().empty(); }
+
+// Their names (generated).
+std::span<const char* const> request_functions();
 
 }  // namespace fanlight

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -18,11 +19,11 @@ namespace {
 
 void* handle_of(const std::string& file) { return dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD); }
 
-// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.  It is told by what it exports:
-// its file may have any name.
-void* handle_of_mpi() {
-    static std::atomic<void*> known{nullptr};
-    if (void* const handle = known) return handle;
+constexpr const char* what_mpi_exports = "PMPI_Get_library_version";
+
+// The handle of the first loaded library for which is_it(handle).
+template <class IsIt>
+void* first_loaded(IsIt&& is_it) {
     // Opened after the loop, in which the dynamic linker's list is locked.
     std::vector<std::string> files;
     const auto add = [](dl_phdr_info* info, std::size_t, void* data) {
@@ -31,8 +32,24 @@ void* handle_of_mpi() {
     };
     dl_iterate_phdr(add, &files);
     for (const std::string& file : files)
-        if (void* const handle = handle_of(file); handle && dlsym(handle, "PMPI_Get_library_version")) return known = handle;
+        if (void* const handle = handle_of(file)) {
+            if (is_it(handle)) return handle;
+            dlclose(handle);
+        }
     return nullptr;
+}
+
+// MPI loaded with dlopen and RTLD_LOCAL is not among what RTLD_NEXT searches.  It is told by what it exports:
+// its file may have any name.
+void* handle_of_mpi() {
+    static std::atomic<void*> known{nullptr};
+    if (void* const handle = known) return handle;
+    return known = first_loaded([](void* handle) { return dlsym(handle, what_mpi_exports) != nullptr; });
+}
+
+bool is_own(const void* address) {
+    Dl_info its{}, own{};
+    return dladdr(address, &its) && dladdr(reinterpret_cast<const void*>(&handle_of_mpi), &own) && its.dli_fbase == own.dli_fbase;
 }
 
 template <class F>
@@ -79,7 +96,28 @@ void missing(const char* symbol) {
 void* find_in_mpi(const char* symbol) {
     if (void* next = dlsym(RTLD_NEXT, symbol)) return next;
     void* const handle = handle_of_mpi();
-    return handle ? dlsym(handle, symbol) : nullptr;
+    if (!handle) return nullptr;
+    void* found = dlsym(handle, symbol);
+    if (found) return found;
+    // Fortran's functions may be in a library of their own, which only what has loaded it sees.
+    const void* const version = dlsym(handle, what_mpi_exports);
+    first_loaded([&](void* other) {
+        found = dlsym(other, what_mpi_exports) == version ? dlsym(other, symbol) : nullptr;
+        if (found && is_own(found)) found = nullptr;
+        return found != nullptr;
+    });
+    return found;
+}
+
+std::vector<const void*> all_in_program(const char* symbol) {
+    std::vector<const void*> all;
+    const auto add = [&](void* handle) {
+        if (const void* const found = dlsym(handle, symbol); found && std::ranges::find(all, found) == all.end()) all.push_back(found);
+        return false;
+    };
+    add(RTLD_DEFAULT);
+    first_loaded(add);
+    return all;
 }
 
 #if defined(OPEN_MPI)

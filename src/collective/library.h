@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "collective/mpi_header.h"
 
@@ -27,6 +28,8 @@ const Library& mpi();
 void* find_in_mpi(const char* symbol);
 // The same in the MPI library's own file and those that it is linked to, whatever else the program has loaded.
 void* find_beside_mpi(const char* symbol);
+// The variables of this name that the program and its libraries have, those loaded with RTLD_LOCAL as well.
+std::vector<const void*> all_in_program(const char* symbol);
 // The first of library.def's functions that the MPI library has not; null if none.
 const char* missing_function();
 // Ends the program: its MPI library lacks this function.

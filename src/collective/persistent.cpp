@@ -107,7 +107,10 @@ bool get_status(MPI_Request request, int* flag, MPI_Status* status) {
         progress();
         *flag = !p->is_active();
     }
-    if (*flag) set_empty(status);
+    if (!*flag) return true;
+    set_empty(status);
+    // Of an inactive one that is part of it.
+    if (!p->is_active() && status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
     return true;
 }
 

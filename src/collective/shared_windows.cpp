@@ -96,7 +96,7 @@ void allocated(MPI_Comm comm, MPI_Win win) {
     std::vector<Told> tells, told(all.size());
     for (const SharedBlock::Peer& part : all)
         tells.push_back({static_cast<std::uint64_t>(::getpid()), pid_namespace(), reinterpret_cast<std::uint64_t>(own.here),
-                         config().enabled && has_room(), part.bytes});
+                         config().enabled && has_room() && !communicators::may_be_of_a_session(comm), part.bytes});
     if (mpi().Alltoall(tells.data(), sizeof(Told), MPI_BYTE, told.data(), sizeof(Told), MPI_BYTE, comm) != MPI_SUCCESS) return;
 
     auto block = std::make_shared<SharedBlock>();

@@ -1,7 +1,7 @@
 #include "preload/fortran.h"
 
-#include <dlfcn.h>
-
+#include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 #include "collective/neighborhood.h"
@@ -14,26 +14,25 @@ namespace {
 
 // The common blocks of Open MPI's mpif.h, in all spellings that its own library looks at
 // (ompi/mpi/fortran/base/constants.h).  The program's definition is the one that everybody
-// finds, libmpi included.
+// finds, libmpi included; but a library that is loaded with RTLD_LOCAL has its own.  Open MPI knows no others than
+// those that are there when its Fortran library is loaded, before the first call.
 class Sentinel {
 public:
-    Sentinel(const char* a, const char* b, const char* c, const char* d)
-        : addresses_{dlsym(RTLD_DEFAULT, a), dlsym(RTLD_DEFAULT, b), dlsym(RTLD_DEFAULT, c), dlsym(RTLD_DEFAULT, d)} {}
-    bool is(const void* address) const {
-        for (const void* one : addresses_)
-            if (one && one == address) return true;
-        return false;
+    Sentinel(std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            for (const void* address : all_in_program(name)) addresses_.push_back(address);
     }
+    bool is(const void* address) const { return std::ranges::find(addresses_, address) != addresses_.end(); }
 
 private:
-    const void* addresses_[4];
+    std::vector<const void*> addresses_;
 };
 
 }  // namespace
 
 void* buffer(void* address) {
-    static const Sentinel in_place("mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE");
-    static const Sentinel bottom("mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM");
+    static const Sentinel in_place{"mpi_fortran_in_place_", "mpi_fortran_in_place", "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
+    static const Sentinel bottom{"mpi_fortran_bottom_", "mpi_fortran_bottom", "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"};
     if (in_place.is(address)) return MPI_IN_PLACE;
     if (bottom.is(address)) return MPI_BOTTOM;
     return address;
@@ -73,6 +72,15 @@ std::vector<MPI_Request> requests_of(MPI_Fint count, const MPI_Fint* all) {
 
 void each(void (*act)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint* all) {
     act(count, requests_of(count, all).data());
+}
+
+int wait_all(const MPI_Fint* count, MPI_Fint* all, void* statuses) {
+    static const std::vector<const void*> ignored = all_in_program("MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+    std::vector<MPI_Request> c = requests_of(*count, all);
+    const bool ignores = std::ranges::find(ignored, statuses) != ignored.end();
+    const int error = requests::wait_all(*count, c.data(), ignores ? MPI_STATUSES_IGNORE : static_cast<MPI_Status*>(statuses), mpi().Test);
+    for (std::size_t i = 0; i < c.size(); ++i) all[i] = from_c("Request", c[i]);
+    return error;
 }
 
 bool kept(MPI_Fint* f) {

@@ -27,6 +27,8 @@ std::vector<MPI_Datatype> datatypes(const MPI_Fint*, const void* buffer, MPI_Com
 // As requests::finish_in_library and hand_over.
 void each(void (*)(int, const MPI_Request[]), MPI_Fint count, const MPI_Fint*);
 bool start(MPI_Fint count, const MPI_Fint*, MPI_Fint* error);  // requests::start
+// requests::wait_all for MPICH's mpi_f08, whose statuses are C's.
+int wait_all(const MPI_Fint* count, MPI_Fint* all, void* statuses);
 bool kept(MPI_Fint* op);                                       // requests::kept
 
 }  // namespace fanlight::fortran

@@ -2,8 +2,8 @@
 
 import re
 
-from wrapper_parts import (AFTER, FIRST, HANDLES, after, in_library, bytes_expression, call_object, caught, from_c, is_served, stands_in, to_c,
-                           waits_by_test)
+from wrapper_parts import (AFTER, DURING, FIRST, HANDLES, after, in_library, bytes_expression, call_object, caught, from_c, is_served, stands_in,
+                           to_c, waits_by_test)
 
 
 def fortran_names(name):
@@ -63,7 +63,10 @@ def fortran_wrapper(f, names_of):
              "    MPI_Fint ignored;",
              "    if (!ierror) ierror = &ignored;  // optional in mpi_f08"]
     own = in_library(f, c=False)
-    if f.kind == "waited":
+    if f.name == "Waitall" and names_of is f08_names:  # see requests::wait_all
+        own += ["    if (fanlight::requests::any() && *f_count >= 0) [[unlikely]]",
+                f"        return void(*ierror = fanlight::fortran::wait_all({', '.join(passed)}));"]
+    elif f.kind == "waited":
         test = ", ".join(f'"{n}"' for n in names_of(f.name.replace("Wait", "Test"))[:4])
         more = types if f.name == "Waitsome" else types + ", MPI_Fint *"
         own += waits_by_test(f, f"void (*)({more})", test, passed,
@@ -76,6 +79,11 @@ def fortran_wrapper(f, names_of):
     if f.kind in FIRST:
         own.append("    " + as_fortran(FIRST[f.kind]))
     lines += caught(own, ["return void(*ierror = fanlight::raised(e));"])
+    if f.kind in DURING:
+        handle = f.parameters[0]
+        kind = handle.type.removesuffix(" *")
+        name = kind.removeprefix("MPI_").replace("Datatype", "Type")
+        lines.append("    " + DURING[f.kind].replace("HANDLE", f'fanlight::fortran::to_c<{kind}>("{name}", *f_{handle.name})'))
     if not f.is_collective:
         lines.append(f"    next.get()({', '.join(passed + ['ierror'])});")
         # MPICH's mpi_f08 makes windows past this library, which so has not counted them.

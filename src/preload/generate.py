@@ -35,9 +35,13 @@ def wrappers(functions):
     parts += [guarded(f, fortran_wrapper(f, fortran_names)) for f in functions]
     # MPICH's mpi_f08 calls PMPI_Xxx where there is no buffer (f08_mpich.cpp has the others).
     parts.append("#else")
-    kinds = ("waited", "tested", "polled", "starts", "freed", "kept", "window_gone")
+    kinds = ("waited", "tested", "polled", "starts", "freed", "kept", "comm_gone", "type_gone", "window_gone")
     parts += [guarded(f, fortran_wrapper(f, f08_names)) for f in functions if f.kind in kinds]
     parts += ["#endif", '}  // extern "C"', "#pragma GCC visibility pop"]
+    of_requests = [f for f in functions if f.kind in ("waited", "polled", "starts", "freed", "kept")
+                   and (f.kind == "kept" or any("Request" in p.type for p in f.parameters))]
+    parts += ["static constexpr const char* of_requests[] = {", *(guarded(f, f'"MPI_{f.name}",') for f in of_requests), "};",
+              "std::span<const char* const> fanlight::request_functions() { return of_requests; }"]
     names = ", ".join(f'"{f.operation}"' for f in functions if f.is_collective)
     parts += [f"static constexpr const char* names[] = {{{names}}};",
               "std::span<const char* const> fanlight::mpi_t::collective_functions() { return names; }", ""]

@@ -4,7 +4,7 @@ import re
 import sys
 from dataclasses import dataclass
 
-KINDS = ("served", "started", "initialized", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "window_made",
+KINDS = ("served", "started", "initialized", "starts", "counted", "tested", "polled", "waited", "freed", "kept", "comm_gone", "type_gone", "window_made",
          "window_allocated", "window_gone", "block_made", "block_gone", "group_made", "cart_made", "graph_made", "dist_graph_made", "finalize")
 HANDLES = ("MPI_Comm", "MPI_Group", "MPI_Datatype", "MPI_Op", "MPI_Info", "MPI_Request", "MPI_Win")
 

@@ -7,6 +7,10 @@ FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_befo
          "block_made": "if (fanlight::blocks_of_memory::allocate(size, info, baseptr)) return MPI_SUCCESS;",
          "block_gone": "if (fanlight::blocks_of_memory::release(base)) return MPI_SUCCESS;"}
 
+# What is there while it runs, from C's handle.
+DURING = {"comm_gone": "const fanlight::communicators::Freeing freeing(HANDLE);",
+          "type_gone": "const fanlight::Dying<MPI_Datatype> dying(HANDLE);"}
+
 # What comes after it, where it has succeeded.
 AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();",
          "window_allocated": "fanlight::window_created(), fanlight::shared_windows::allocated(comm, *win);",

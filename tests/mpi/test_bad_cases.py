@@ -86,6 +86,13 @@ def test_collectives_in_callbacks(mpi, start_after, plain):
     run(mpi, 2, "callbacks", {"START_AFTER": start_after}, preload=not plain, timeout=60).must_be_ok()
 
 
+@libraries
+def test_delete_functions_use_what_is_freed(mpi, plain):
+    result = run(mpi, 3, "dying", preload=not plain, timeout=30).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") > 3 * 12 * 4, str(result)
+
+
 @parametrize("mpi", [MPICH], ids=str)
 def test_report_says_what_the_first_calls_took(mpi, fanlight_only):
     said = run(mpi, 2, "plain_calls", {"START_AFTER": 5, "REPORT": "-"}).must_be_ok().err
@@ -473,6 +480,15 @@ def test_processes_of_another_job_that_are_prepared(mpi, fanlight_only):
 def test_sessions_alone(mpi, tmp_path, plain):
     """With a report and a trace, which look at each call's datatype."""
     run(mpi, 2, "sessions", {"TRACE": tmp_path / "trace.json"}, preload=not plain, timeout=30).must_be_ok()
+
+
+@parametrize("mpi,enabled", [(MPICH, 1), (OPENMPI, 1), (IMPI, 1), (MPICH, 0), repeated(OPENMPI, 0), repeated(MPICH_ABI, 1)], ids=str)
+def test_sessions_beside_mpi_init(mpi, enabled, plain):
+    """What may be a session's stays with the MPI library, on all ranks."""
+    result = run(mpi, 2, "sessions beside", settings={"FANLIGHT": enabled}, preload=not plain, timeout=30).must_be_ok()
+    if enabled and not plain:
+        assert any("may be a session's" in reason for reason in result.report.reasons()), str(result)
+        assert result.report.calls() == 2 * (29 + 1), f"on MPI_COMM_WORLD\n{result}"
 
 
 @parametrize("ranks", [1, 2, 3])

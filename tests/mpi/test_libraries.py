@@ -44,6 +44,51 @@ def linked(mpi, name, prefix, program, *words):
     return program
 
 
+# What Open MPI has in a library of its own, and a program's part in Fortran: gfortran makes such a common block of MPI_IN_PLACE.
+FORTRAN = '''
+#include <mpi.h>
+#if defined(LIBRARY)
+int mpi_fortran_in_place_ = 0;
+void mpi_allreduce_(void *in, void *out, int *n, int *type, int *op, int *comm, int *error) {
+    if (in == &mpi_fortran_in_place_) in = MPI_IN_PLACE;
+    *error = PMPI_Allreduce(in, out, *n, PMPI_Type_f2c(*type), PMPI_Op_f2c(*op), PMPI_Comm_f2c(*comm));
+}
+#elif defined(SOLVER)
+int mpi_fortran_in_place_ __attribute__((common));
+void mpi_allreduce_(void *, void *, int *, int *, int *, int *, int *);
+int solve(void) {
+    int rank, size, one = 1, error, type = MPI_Type_c2f(MPI_INT), op = MPI_Op_c2f(MPI_SUM), comm = MPI_Comm_c2f(MPI_COMM_WORLD);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 20; ++i) {
+        int value = rank + i;
+        mpi_allreduce_(&mpi_fortran_in_place_, &value, &one, &type, &op, &comm, &error);
+        if (error || value != size * (size - 1) / 2 + size * i) return 0;
+    }
+    return 1;
+}
+#else
+void begin(void) { MPI_Init(0, 0); }
+void end(void) { MPI_Finalize(); }
+#endif
+'''
+
+
+@parametrize("others", [False, True], ids=["alone", "beside"])
+def test_a_fortran_library_under_python(others, tmp_path, fanlight_only):
+    """It is in nobody's sight but its own (RTLD_LOCAL); a module that is linked to MPI alone may come first."""
+    (tmp_path / "parts.c").write_text(FORTRAN)
+    mpi = [f"-I{OPENMPI.root}/include", f"-Wl,-rpath,{OPENMPI.root}/lib", "-Wl,--no-as-needed", OPENMPI.root / "lib/libmpi.so.40"]
+    gcc("-shared", "-fPIC", "-DLIBRARY", tmp_path / "parts.c", "-o", tmp_path / "libmpi_mpifh.so", *mpi)
+    gcc("-shared", "-fPIC", "-DSOLVER", tmp_path / "parts.c", "-o", tmp_path / "solver.so", tmp_path / "libmpi_mpifh.so", f"-Wl,-rpath,{tmp_path}", *mpi)
+    gcc("-shared", "-fPIC", tmp_path / "parts.c", "-o", tmp_path / "module.so", *mpi)
+    first, second = ("module", "solver") if others else ("solver", "module")
+    script = f"import ctypes; {first}, {second} = (ctypes.CDLL('{tmp_path}/%s.so' % name) for name in ('{first}', '{second}')); " \
+             "module.begin(); print('ok' if solver.solve() else 'WRONG'); module.end()"
+    result = run(OPENMPI, 2, [sys.executable, "-c", script]).must_be_ok()
+    assert "WRONG" not in result.out and result.report.calls("allreduce") >= 2 * 18, str(result)
+
+
 NAMES = [(MPICH, "libmpi_gnu_91.so.12"), (MPICH, "libmpi_cray.so.12"), (MPICH, "libmpich_parastation.so.12"),
          (MPICH_ABI, "libmpi_abi.so.0"), (OPENMPI, "libmpi_ibm.so.3")]
 

@@ -3,7 +3,7 @@
 import pytest
 
 import running
-from running import IMPI, MPICH, OPENMPI, run
+from running import IMPI, MPICH, OPENMPI, repeated, run
 
 parametrize = pytest.mark.parametrize
 
@@ -17,6 +17,23 @@ def test_requests(mpi, ranks, plain):
             assert result.report.calls(operation) >= 60 * ranks, f"{operation}\n{result}"
         # An operator of the program's.
         assert result.report.calls("iexscan") == result.report.calls("ireduce_scatter_block") == 5 * ranks, str(result)
+
+
+@parametrize("mpi", [MPICH, OPENMPI, repeated(IMPI)], ids=str)
+def test_a_program_with_a_waitall_of_its_own(mpi, plain):
+    result = run(mpi, 2, "own_waitall", preload=not plain, timeout=20).must_be_ok()
+    if not plain:
+        assert result.report.calls("allreduce") >= 2 * 18 and result.report.calls("iallreduce") == 0, str(result)
+        assert any("another function of requests" in reason for reason in result.report.reasons()), str(result)
+
+
+def test_waitall_of_mpi_f08(plain):
+    library = IMPI.root / "lib/libmpifort.so.12"
+    if not library.exists():
+        pytest.skip("no mpi_f08")
+    result = run(IMPI, 2, ["f08_waitall", library], preload=not plain, timeout=20).must_be_ok()
+    if not plain:
+        assert result.report.calls("iallreduce") >= 2 * 5, str(result)
 
 
 @parametrize("ranks", [2, 3])
