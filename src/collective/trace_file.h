@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "collective/mpi_header.h"
 #include "collective/reason.h"
 
 namespace fanlight::trace_file {
