@@ -105,18 +105,9 @@ with_avx512(FANLIGHT_ARGUMENTS) {
     FANLIGHT_LOOP
 }
 
-enum class Instructions { plain, avx2, avx512 };
-Instructions instructions() {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return Instructions::avx512;
-    return __builtin_cpu_supports("avx2") ? Instructions::avx2 : Instructions::plain;
-}
-
 template <class Operator, class T>
-ApplyFunction vectorised() {
-    switch (instructions()) {
+ApplyFunction vectorised(Instructions most) {
+    switch (most) {
         case Instructions::avx512: return with_avx512<Operator, T>;
         case Instructions::avx2: return with_avx2<Operator, T>;
         case Instructions::plain: break;
@@ -125,7 +116,7 @@ ApplyFunction vectorised() {
 }
 #else
 template <class Operator, class T>
-ApplyFunction vectorised() {
+ApplyFunction vectorised(Instructions) {
     return plain<Operator, T>;
 }
 #endif
@@ -134,12 +125,12 @@ ApplyFunction vectorised() {
 
 // Sum and product of integers, and the logical operators, are the same for both signs.
 template <class Operator>
-ApplyFunction by_width(std::size_t size) {
+ApplyFunction by_width(std::size_t size, Instructions most) {
     switch (size) {
-        case 1: return vectorised<Operator, std::uint8_t>();
-        case 2: return vectorised<Operator, std::uint16_t>();
-        case 4: return vectorised<Operator, std::uint32_t>();
-        default: return vectorised<Operator, std::uint64_t>();
+        case 1: return vectorised<Operator, std::uint8_t>(most);
+        case 2: return vectorised<Operator, std::uint16_t>(most);
+        case 4: return vectorised<Operator, std::uint32_t>(most);
+        default: return vectorised<Operator, std::uint64_t>(most);
     }
 }
 
@@ -147,25 +138,25 @@ bool is_floating(Number n) { return n == Number::float32 || n == Number::float64
 bool is_located(Number n) { return n >= Number::int16_index && n <= Number::long_double_index; }
 
 template <class Operator>
-ApplyFunction sum_or_product(Number n) {
-    if (n == Number::float32) return vectorised<Operator, float>();
-    if (n == Number::float64) return vectorised<Operator, double>();
-    return by_width<Operator>(size_of(n));
+ApplyFunction sum_or_product(Number n, Instructions most) {
+    if (n == Number::float32) return vectorised<Operator, float>(most);
+    if (n == Number::float64) return vectorised<Operator, double>(most);
+    return by_width<Operator>(size_of(n), most);
 }
 
 template <class Operator>
-ApplyFunction by_order(Number n) {
+ApplyFunction by_order(Number n, Instructions most) {
     switch (n) {
-        case Number::int8: return vectorised<Operator, std::int8_t>();
-        case Number::int16: return vectorised<Operator, std::int16_t>();
-        case Number::int32: return vectorised<Operator, std::int32_t>();
-        case Number::int64: return vectorised<Operator, std::int64_t>();
-        case Number::uint8: return vectorised<Operator, std::uint8_t>();
-        case Number::uint16: return vectorised<Operator, std::uint16_t>();
-        case Number::uint32: return vectorised<Operator, std::uint32_t>();
-        case Number::uint64: return vectorised<Operator, std::uint64_t>();
-        case Number::float32: return vectorised<Operator, float>();
-        case Number::float64: return vectorised<Operator, double>();
+        case Number::int8: return vectorised<Operator, std::int8_t>(most);
+        case Number::int16: return vectorised<Operator, std::int16_t>(most);
+        case Number::int32: return vectorised<Operator, std::int32_t>(most);
+        case Number::int64: return vectorised<Operator, std::int64_t>(most);
+        case Number::uint8: return vectorised<Operator, std::uint8_t>(most);
+        case Number::uint16: return vectorised<Operator, std::uint16_t>(most);
+        case Number::uint32: return vectorised<Operator, std::uint32_t>(most);
+        case Number::uint64: return vectorised<Operator, std::uint64_t>(most);
+        case Number::float32: return vectorised<Operator, float>(most);
+        case Number::float64: return vectorised<Operator, double>(most);
         default: return nullptr;
     }
 }
@@ -202,27 +193,38 @@ std::size_t size_of(Number n) {
     return 0;
 }
 
-ApplyFunction arithmetic(Arithmetic a, Number n) {
+Instructions instructions() {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return Instructions::avx512;
+    if (__builtin_cpu_supports("avx2")) return Instructions::avx2;
+#endif
+    return Instructions::plain;
+}
+
+ApplyFunction arithmetic(Arithmetic a, Number n, Instructions most) {
     if (n == Number::none) return nullptr;
     if (a == Arithmetic::min_location) return by_location<MinLocation>(n);
     if (a == Arithmetic::max_location) return by_location<MaxLocation>(n);
     if (is_located(n)) return nullptr;
     switch (a) {
-        case Arithmetic::sum: return sum_or_product<Sum>(n);
-        case Arithmetic::product: return sum_or_product<Product>(n);
-        case Arithmetic::min: return by_order<Min>(n);
-        case Arithmetic::max: return by_order<Max>(n);
+        case Arithmetic::sum: return sum_or_product<Sum>(n, most);
+        case Arithmetic::product: return sum_or_product<Product>(n, most);
+        case Arithmetic::min: return by_order<Min>(n, most);
+        case Arithmetic::max: return by_order<Max>(n, most);
         default: break;
     }
     if (is_floating(n)) return nullptr;
     switch (a) {
-        case Arithmetic::logical_and: return by_width<LogicalAnd>(size_of(n));
-        case Arithmetic::logical_or: return by_width<LogicalOr>(size_of(n));
-        case Arithmetic::logical_xor: return by_width<LogicalXor>(size_of(n));
+        case Arithmetic::logical_and: return by_width<LogicalAnd>(size_of(n), most);
+        case Arithmetic::logical_or: return by_width<LogicalOr>(size_of(n), most);
+        case Arithmetic::logical_xor: return by_width<LogicalXor>(size_of(n), most);
         // Bits do not care where an element ends.
-        case Arithmetic::bit_and: return vectorised<BitAnd, std::uint8_t>();
-        case Arithmetic::bit_or: return vectorised<BitOr, std::uint8_t>();
-        case Arithmetic::bit_xor: return vectorised<BitXor, std::uint8_t>();
+        case Arithmetic::bit_and: return vectorised<BitAnd, std::uint8_t>(most);
+        case Arithmetic::bit_or: return vectorised<BitOr, std::uint8_t>(most);
+        case Arithmetic::bit_xor: return vectorised<BitXor, std::uint8_t>(most);
         default: return nullptr;
     }
 }

@@ -28,6 +28,10 @@ std::size_t size_of(Number);
 // is no operator for that kind of number (no bitwise operator for floats).
 using ApplyFunction = void (*)(const void* left, const void* right, void* into,
                                std::size_t bytes, const void* context);
-ApplyFunction arithmetic(Arithmetic, Number);
+
+// The sets of vector instructions, each with those before it.
+enum class Instructions : std::uint8_t { plain, avx2, avx512 };
+Instructions instructions();  // this processor's
+ApplyFunction arithmetic(Arithmetic, Number, Instructions = instructions());
 
 }  // namespace fanlight

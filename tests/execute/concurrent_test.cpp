@@ -6,9 +6,11 @@
 #include <chrono>
 #include <deque>
 #include <string>
+#include <thread>
 
 #include "algorithms/lengths.h"
 #include "catalogue.h"
+#include "execute/lockstep.h"
 #include "execute/operations_in_flight.h"
 #include "on_threads.h"
 #include "post_office.h"
@@ -91,6 +93,34 @@ constexpr int calls = 60, long_calls = 80;
 #else
 constexpr int calls = 400, long_calls = 400;
 #endif
+
+// A member writes down its next call, in the same place, while another one compares the last one.
+TEST(Concurrent, WhatIsBeingWrittenDownIsNoOtherCall) {
+    Aligned segment(Group::segment_bytes(2));
+    const SharedSlots slots(segment.base, 2);
+    Lockstep reader(slots, 0, 2), writer(slots, 1, 2);
+    constexpr std::uint64_t same_place = 1 << 20;
+    std::atomic<std::uint64_t> compared{0}, written{0};
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+        for (std::uint64_t call = 0; !over; ++call) {
+            writer.record_call(call * same_place, call);
+            written = call;
+            while (compared < call && !over) std::this_thread::yield();
+        }
+    });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    EXPECT_NO_THROW({
+        for (std::uint64_t call = 0; std::chrono::steady_clock::now() < end; ++call) {
+            reader.record_call(call * same_place, call);
+            compared = call;
+            do reader.compare(call * same_place);
+            while (written <= call);
+        }
+    });
+    over = true;
+    other.join();
+}
 
 TEST(Concurrent, ManyAtOnce) {
     for (int size : {1, 2, 3, 5}) {

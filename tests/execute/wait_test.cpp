@@ -2,9 +2,12 @@
 #include "execute/wait.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -101,6 +104,35 @@ TEST(Wait, ALongWaitSleeps) {
     wait(0, "x", [&] { return since(start) > 0.5; });
     EXPECT_LT(since(start), 0.6);
     EXPECT_LT(cpu_seconds() - cpu, 0.2);
+}
+
+// From now on this system call of this process, a child, fails.
+bool forbid(unsigned call, unsigned error) {
+    sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{4, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Kernels before 5.3, and old filters.
+TEST(Wait, WithoutPidfdOpenTheProcessIdSaysWhoIsDead) {
+    const pid_t tried = fork();
+    if (tried == 0) {
+        if (!forbid(SYS_pidfd_open, ENOSYS)) _exit(77);
+        const pid_t peer = child_that_pauses();
+        const auto watch = ProcessWatch::of(peer);
+        if (watch->ended()) _exit(1);
+        end(peer);
+        if (!watch->ended()) _exit(2);
+        // That of another user, as a container's or a setuid program's: it must not be signaled, and lives.
+        if (!forbid(SYS_kill, EPERM)) _exit(77);
+        _exit(ProcessWatch::of(getppid())->ended() ? 3 : 0);
+    }
+    int status = 0;
+    waitpid(tried, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no seccomp here";
+    EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Wait, ADeadPeerIsFoundWithinASecond) {

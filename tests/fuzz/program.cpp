@@ -52,8 +52,8 @@ private:
     std::uint64_t state_;
 };
 
-void delay(Random& own) {
-    if (!own.chance(8)) return;
+void delay(Random& own, int percent = 8) {
+    if (!own.chance(percent)) return;
     const auto time = std::chrono::microseconds(own.below(own.chance(80) ? 100 : 3000));
     if (own.chance(50)) {
         std::this_thread::sleep_for(time);
@@ -407,7 +407,8 @@ public:
         for (const std::size_t i : order) {
             Block& b = blocks[i];
             if (disorder) next += disorder->below(3) * b.type->extent;
-            if (in_bytes) next = (next - std::min<MPI_Aint>(b.type->low, 0) + 15) / 16 * 16;
+            const MPI_Aint alignment = b.type->base->alignment;
+            if (in_bytes) next = (next - std::min<MPI_Aint>(b.type->low, 0) + alignment - 1) / alignment * alignment;
             b.offset = next;
             next += static_cast<MPI_Aint>(b.items) * b.type->extent;
             if (in_bytes) next += std::max<MPI_Aint>(b.type->high - b.type->extent, 0);
@@ -421,7 +422,7 @@ public:
             from = std::min(from, b.offset + b.type->low);
             to = std::max(to, b.offset + static_cast<MPI_Aint>(b.items - 1) * b.type->extent + b.type->high);
         }
-        const MPI_Aint shift = own.chance(70) || blocks.empty() ? 0 : own.below(8) * blocks[0].type->base->alignment;
+        const MPI_Aint shift = own.chance(50) || blocks.empty() ? 0 : own.below(16) * blocks[0].type->base->alignment;
         from = (from - 15) / 16 * 16;
         memory_.resize(static_cast<std::size_t>(to - from + shift) + 2 * guard);
         origin_ = memory_.data() + guard + shift - from;
@@ -637,6 +638,14 @@ public:
         out << std::dec << '\n';
     }
 
+    // The same as soon as its request is over; the line is written in its turn.
+    void look() {
+        std::ostringstream line;
+        record(line);
+        seen_ = line.str();
+    }
+    const std::string& seen() const { return seen_; }
+
     MPI_Request request = MPI_REQUEST_NULL;
 
 private:
@@ -847,29 +856,35 @@ private:
     Side send_, recv_, parts_;
     Arrays<false> small_send_, small_recv_;
     Arrays<true> large_send_, large_recv_;
+    std::string seen_;
 };
 
 // --- the program --------------------------------------------------------------------------
 
-// In one of the ways in which a program learns that its requests are over.
-void complete(std::vector<MPI_Request> requests, Random& own, bool persistent) {
+// In one of the ways in which a program learns that its requests are over, and `over(i)` as soon as it knows that
+// number i is.
+template <class Over>
+void complete(std::vector<MPI_Request> requests, Random& own, bool persistent, Over&& over) {
     const int n = static_cast<int>(requests.size());
     std::vector<int> order(requests.size()), indices(requests.size());
     std::iota(order.begin(), order.end(), 0);
     int flag = 0, index = 0, several = 0;
+    const auto all_over = [&] {
+        for (int i = 0; i < n; ++i) over(i);
+    };
     switch (own.below(persistent ? 7 : 9)) {  // MPICH 5.0.2's own MPI_Testall fails on persistent collectives
         case 0:
-        case 1: MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE); break;
+        case 1: MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE); return all_over();
         case 2:
             own.shuffle(order);
-            for (const int i : order) MPI_Wait(&requests[static_cast<std::size_t>(i)], MPI_STATUS_IGNORE);
+            for (const int i : order) MPI_Wait(&requests[static_cast<std::size_t>(i)], MPI_STATUS_IGNORE), over(i);
             break;
         case 3:
-            while (index != MPI_UNDEFINED) MPI_Waitany(n, requests.data(), &index, MPI_STATUS_IGNORE);
+            while (MPI_Waitany(n, requests.data(), &index, MPI_STATUS_IGNORE), index != MPI_UNDEFINED) over(index);
             break;
         case 4:
-            while (several != MPI_UNDEFINED)
-                MPI_Waitsome(n, requests.data(), &several, indices.data(), MPI_STATUSES_IGNORE);
+            while (MPI_Waitsome(n, requests.data(), &several, indices.data(), MPI_STATUSES_IGNORE), several != MPI_UNDEFINED)
+                std::for_each_n(indices.begin(), several, over);
             break;
         case 5:
             for (int left = n; left > 0;) {
@@ -877,22 +892,27 @@ void complete(std::vector<MPI_Request> requests, Random& own, bool persistent) {
                 for (int& i : order) {
                     if (i < 0) continue;
                     MPI_Test(&requests[static_cast<std::size_t>(i)], &flag, MPI_STATUS_IGNORE);
-                    if (flag) i = -1, --left;
+                    if (flag) over(i), i = -1, --left;
                 }
             }
             break;
         case 6:
-            for (MPI_Request& r : requests) {
+            for (int i = 0; i < n; ++i) {
+                MPI_Request& r = requests[static_cast<std::size_t>(i)];
                 for (flag = 0; !flag;) MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE);
+                over(i);
                 MPI_Wait(&r, MPI_STATUS_IGNORE);
             }
             break;
         case 7:
             while (!flag) MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE);
-            break;
+            return all_over();
         default:
-            while (index != MPI_UNDEFINED)
-                MPI_Testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE), index = flag ? index : 0;
+            while (index != MPI_UNDEFINED) {
+                MPI_Testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
+                if (!flag) index = 0;
+                else if (index != MPI_UNDEFINED) over(index);
+            }
     }
 }
 
@@ -978,6 +998,7 @@ private:
     void requests(Random& r, Random& own) {
         std::vector<std::unique_ptr<Call>> all;
         std::vector<MPI_Request> requests;
+        std::vector<Call*> calls;  // whose requests these are; none of a message
         std::unique_ptr<Messages> messages;
         const int number = 1 + r.below(r.chance(80) ? 4 : 20);
         for (int i = 0; i < number; ++i) {
@@ -991,6 +1012,7 @@ private:
             if (with_messages && !messages) {
                 messages = std::make_unique<Messages>(comm, seed, own);
                 requests.insert(requests.end(), messages->requests, messages->requests + 2);
+                calls.resize(requests.size());
             }
             all.push_back(std::make_unique<Call>(setting_, comm, mode, seed, seed, own));
             Call& call = *all.back();
@@ -998,14 +1020,20 @@ private:
             delay(own);
             call.announce(out_);
             call.call();
-            if (mode == Mode::blocking) continue;
+            if (mode == Mode::blocking) {
+                call.look();
+                continue;
+            }
             if (freed) call.release_handles();
             requests.push_back(call.request);
+            calls.push_back(&call);
             call.request = MPI_REQUEST_NULL;
         }
-        delay(own);
-        complete(requests, own, false);
-        for (const auto& call : all) call->record(out_);
+        delay(own, 30);
+        complete(requests, own, false, [&](int i) {
+            if (Call* const call = calls[static_cast<std::size_t>(i)]) call->look();
+        });
+        for (const auto& call : all) out_ << call->seen();
         if (messages) messages->record(out_);
     }
 
@@ -1025,12 +1053,12 @@ private:
         for (int round = 0; round < rounds; ++round) {
             std::vector<MPI_Request> requests;
             for (const auto& call : all) call->fill(round), requests.push_back(call->request);
-            delay(own);
+            delay(own, 30);
             out_ << "round " << round << std::endl;
             if (own.chance(30) && !requests.empty()) MPI_Startall(static_cast<int>(requests.size()), requests.data());
             else for (MPI_Request& request : requests) MPI_Start(&request), delay(own);
-            complete(requests, own, true);
-            for (const auto& call : all) call->record(out_);
+            complete(requests, own, true, [&](int i) { all[static_cast<std::size_t>(i)]->look(); });
+            for (const auto& call : all) out_ << call->seen();
         }
     }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -22,6 +23,20 @@
 
 #include "memory/one_arena.h"
 #include "memory/peer_arena.h"
+
+// In place of the C library's: interrupted so many times by a signal.
+static int interruptions = 0;
+static bool interrupted() {
+    if (interruptions == 0) return false;
+    errno = EINTR;
+    return interruptions-- > 0;
+}
+extern "C" ssize_t pread(int file, void* to, std::size_t bytes, off_t from) {
+    return interrupted() ? -1 : syscall(SYS_pread64, file, to, bytes, from);
+}
+extern "C" ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t to) {
+    return interrupted() ? -1 : syscall(SYS_pwrite64, file, data, bytes, to);
+}
 
 namespace fanlight {
 namespace {
@@ -330,6 +345,21 @@ TEST(PeerArena, WithoutAddressesReadsAndWritesAllTheSame) {
         std::byte some{};
         if (peer->at(there(block), page) || peer->at(there(block), page)) return 2;
         return peer->read(there(block) + 12345, &some, 1) && some == std::byte{4} && peer->write(there(block), &some, 1) ? 0 : 3;
+    }), 0);
+    arena::release(block);
+}
+
+TEST(PeerArena, ReadsAndWritesWhereSignalsInterruptIt) {
+    std::byte* const block = make(page);
+    fill(block, page, 4);
+    const ArenaName name = arena::name();
+    EXPECT_EQ(in_child([&] {
+        const auto peer = PeerArena::find(name);
+        std::byte some{};
+        interruptions = 3;
+        if (!peer || !peer->read(there(block) + 1, &some, 1) || some != std::byte{4} || interruptions) return 1;
+        interruptions = 3;
+        return peer->write(there(block), &some, 1) && !interruptions ? 0 : 2;
     }), 0);
     arena::release(block);
 }

@@ -2,23 +2,36 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
 
+#include "memory/shared_file.h"
 #include "topology/free_memory.h"
+
+// In place of the C library's: interrupted so many times by a signal.
+static int interruptions = 0;
+extern "C" int posix_fallocate(int file, off_t from, off_t bytes) {
+    if (interruptions > 0) return --interruptions, EINTR;
+    return syscall(SYS_fallocate, file, 0, from, bytes) == 0 ? 0 : errno;
+}
 
 namespace fanlight {
 namespace {
@@ -67,6 +80,35 @@ TEST(Segment, IsZeroedAlignedAndAsLongAsAskedFor) {
     EXPECT_TRUE(exists(s.name()));
     EXPECT_EQ(std::filesystem::status("/dev/shm" + s.name()).permissions(),
               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+// A profiler's timer.
+TEST(Segment, IsMadeWhereSignalsInterruptIt) {
+    std::error_code error;
+    interruptions = 3;
+    const Segment made = make_in_dev_shm(100'000, error);
+    EXPECT_FALSE(error) << error.message();
+    EXPECT_EQ(interruptions, 0);
+    ASSERT_EQ(made.bytes().size(), 100'000u);
+    std::memset(made.bytes().data(), 1, 100'000);
+}
+
+// Those before 6.3.
+TEST(Segment, HasNoNameUnderKernelsThatDoNotKnowTheFlag) {
+    const int result = in_child([] {
+        constexpr unsigned flag = 8;  // MFD_NOEXEC_SEAL
+        sock_filter filter[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 3),
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, flag, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+        const sock_fprog program{6, filter};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return skip;
+        if (memfd_create("x", MFD_CLOEXEC | flag) >= 0 || errno != EINVAL) return 2;
+        std::error_code error;
+        return make_shared_file(false, error).name.starts_with("memfd:") ? 0 : 3;
+    });
+    if (result == skip) GTEST_SKIP() << "no seccomp here";
+    EXPECT_EQ(result, 0);
 }
 
 TEST(Segment, AnotherProcessSeesTheSameBytes) {

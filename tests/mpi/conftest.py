@@ -43,6 +43,8 @@ def _available(request):
     wanted = request.config.getoption("--mpi")
     if wanted and mpi.name not in wanted.split(","):
         pytest.skip("left out by --mpi")
+    if not mpi.available and mpi.built_for:
+        pytest.fail(f"no programs of {mpi.name} in {running.PROGRAMS}, although the build was given this MPI: is it in {mpi.root}?")
     if not mpi.available:
         pytest.skip(f"no {mpi.name}: its test programs are not in {running.PROGRAMS}")
     if not request.config.getoption("--plain") and not mpi.preload.exists():

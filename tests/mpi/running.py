@@ -54,6 +54,12 @@ class Mpi:
         return (PROGRAMS / self.name / "collectives").exists()
 
     @property
+    def built_for(self):
+        """Whether the build was given this MPI."""
+        cache = BUILD / "CMakeCache.txt"
+        return cache.exists() and re.search(rf"^FANLIGHT_{self.root.name.upper()}_ROOT:\w+=.", cache.read_text(), re.M) is not None
+
+    @property
     def preload(self):
         return LIBRARIES / f"libfanlight-{self.abi}.so"
 
@@ -213,6 +219,11 @@ def algorithms(operation=""):
 
     return [Algorithm(o, n.replace("_", "-"), words(r), words(p)) for o, n, r, p in rows
             if operation in ("", o)]
+
+
+def on_rank(rank, *settings):
+    """Before a command: on this rank alone with these words of `env`."""
+    return ["/bin/sh", "-c", f'test "${{PMI_RANK:-$PMIX_RANK}}" = {rank} && exec env {" ".join(map(str, settings))} "$0" "$@"; exec "$0" "$@"']
 
 
 def operations():

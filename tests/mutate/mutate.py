@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = ROOT / "build/mutate"
 TREE, BUILD, SANITIZED, RESULTS = WORK / "tree", WORK / "build", WORK / "sanitized", WORK / "results.json"
+# From which changes are drawn.  chosen.txt may have those of any folder of CHECKS.
 FOLDERS = ["execute", "transport", "collective", "schedule", "select"]
 # How long one build may take, and a command without a change; with one a multiple of that (--patience): what hangs is
 # noticed, and a slow machine is not taken for a change that was noticed.  A command is run without a change when it has
@@ -138,12 +139,12 @@ ALL_MPI = [*QUICK_MPI, FUZZ, on_mpi("test_bad_cases", "not two_gib and not kille
            on_mpi("test_collectives", "settings or forced or some"), on_mpi("test_api", "control or requests"),
            on_mpi("test_allgatherv_any"), on_mpi("test_transports"), on_mpi("test_device_memory")]
 EXECUTE = [unit("execute_concurrent_test"), unit("execute_threads_test", SOME), unit("execute_exchange_test"),
-           unit("execute_polling_test"), unit("execute_wait_test"),
+           unit("execute_polling_test"), unit("execute_wait_test"), unit("execute_operators_test"),
            unit("execute_threads_test")]
 # The order of two stores, which a processor may keep all the same.
 ORDERS = [unit(f"execute_{name}_test", only, SANITIZED) for name, only in (("concurrent", ""), ("threads", SOME))]
 PRELOAD = "fanlight-mpich"
-EXECUTE_TESTS = [f"execute_{name}_test" for name in ("concurrent", "threads", "exchange", "polling", "wait")]
+EXECUTE_TESTS = [f"execute_{name}_test" for name in ("concurrent", "threads", "exchange", "polling", "wait", "operators")]
 
 # The first pattern that fits: what is built, and what runs.
 CHECKS = [
@@ -162,11 +163,25 @@ CHECKS = [
     (r"src/collective/shared_windows", [PRELOAD], [on_mpi("test_peer_memory", "windows"), *ALL_MPI]),
     (r"src/collective/device_memory", [PRELOAD], [on_mpi("test_device_memory"), *ALL_MPI]),
     (r"src/collective/", [PRELOAD], ALL_MPI),
+    (r"src/memory/", ["memory_test", PRELOAD], [unit("memory_test"), on_mpi("test_peer_memory"), *QUICK_MPI, on_mpi("test_bad_cases", "memory or killed_as")]),
+    (r"src/algorithms/", ["algorithms_test", "execute_threads_test", "schedule_catalogue_test", PRELOAD],
+     [unit("algorithms_test"), unit("execute_threads_test"), unit("schedule_catalogue_test"), on_mpi("test_transports")]),
+    (r"src/topology/", ["topology_test", PRELOAD], [unit("topology_test"), *QUICK_MPI, on_mpi("test_bad_cases", "cores or forbidden or containers")]),
+    (r"src/config/", ["config_test", PRELOAD],
+     [unit("config_test"), on_mpi("test_bad_cases", "settings or rules or budget"), on_mpi("test_collectives", "settings")]),
+    (r"src/preload/", [PRELOAD], [*QUICK_MPI, on_mpi("test_preload"), on_mpi("test_mpi_t"), on_mpi("test_bad_cases", "fortran or callbacks or tool")]),
+    (r"src/heap/", ["heap_test", "fanlight-heap"],
+     [["env", f"LD_PRELOAD={BUILD}/lib/fanlight/libfanlight-heap.so", *unit("heap_test")], on_mpi("test_shared_heap")]),
+    (r"src/global/", ["global_threads_test", "dart-fanlight-mpich", "dart-mpich-memory", "dart-mpich-interface"],
+     [unit("global_threads_test"), ["ctest", "--test-dir", str(BUILD), "-R", r"^dart\.mpich\.(memory|interface)\."]]),
 ]
 
 
 def checks(file):
-    return next((targets, commands) for pattern, targets, commands in CHECKS if re.match(pattern, file))
+    for pattern, targets, commands in CHECKS:
+        if re.match(pattern, file):
+            return targets, commands
+    sys.exit(f"{file}: no pattern of CHECKS fits it, which would say what tests it")
 
 
 # --- running ------------------------------------------------------------------------------
@@ -302,6 +317,7 @@ def main():
     first = list(chosen())
     all_changes = first + list(drawn(arguments.seed, 2 * arguments.number))
     for change in first:
+        checks(change.file)
         change.applied((ROOT / change.file).read_text())  # says so at once if the text is no longer there
     for name in reasons:
         file, _, change = name.partition(": ")
