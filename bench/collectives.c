@@ -310,25 +310,6 @@ static void measure(Bench *bench, const Operation *operation, size_t size, Mode 
 
 // ---- right before fast ----------------------------------------------------------------------
 
-// Nobody may leave a barrier before all have entered: every rank in turn is late.
-static long check_barrier(Bench *bench, const Operation *operation, Side side)
-{
-    const Shared *s = &bench->shared;
-    uint64_t number = (uint64_t)++bench->calls_checked;
-    if (!s->mapped) {
-        operation->call[side](&bench->call);
-        return 0;
-    }
-    if ((int)(number % (uint64_t)s->ranks) == s->rank)
-        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
-    flag_set(&s->mark[s->rank], number);
-    operation->call[side](&bench->call);
-    long early = 0;
-    for (int other = 0; other < s->ranks; ++other)
-        early += flag_get(&s->mark[other]) < number;
-    return early;
-}
-
 static void verify(Bench *bench, const Operation *operation, size_t size)
 {
     static const char *const names[SIDES] = {"native", "fanlight"};
@@ -340,7 +321,9 @@ static void verify(Bench *bench, const Operation *operation, size_t size)
             // The last check is with the root that is measured: its payload stays in the buffers.
             bench->call.root = (root + repeats - 1 - i) % bench->call.ranks;
             if (!operation->has_size) {
-                wrong += check_barrier(bench, operation, (Side)side);
+                barrier_enter(&bench->shared, ++bench->calls_checked);
+                operation->call[side](&bench->call);
+                wrong += barrier_early(&bench->shared, bench->calls_checked);
                 continue;
             }
             int number = ++bench->calls_checked & 0x7FF;
@@ -364,24 +347,6 @@ static void verify(Bench *bench, const Operation *operation, size_t size)
     bench->call.root = root;
 }
 
-static void set_problem(Bench *bench, const Operation *operation, size_t size)
-{
-    static int *counts, *displacements;
-    Call *c = &bench->call;
-    if (!counts) {
-        counts = malloc(sizeof *counts * (size_t)c->ranks);
-        displacements = malloc(sizeof *displacements * (size_t)c->ranks);
-    }
-    c->type = operation->reduces ? MPI_DOUBLE : MPI_BYTE;
-    c->count = (int)(operation->reduces ? size / sizeof(double) : size);
-    for (int r = 0; r < c->ranks; ++r) {
-        counts[r] = c->count;
-        displacements[r] = r * c->count;
-    }
-    c->counts = counts;
-    c->displacements = displacements;
-}
-
 static bool fits(const Bench *bench, const Operation *operation, size_t size)
 {
     size_t bytes = send_bytes(operation, size, bench->call.ranks) +
@@ -395,7 +360,7 @@ static void warm_up(Bench *bench, const Operation *operation)
 {
     static bool started_on[2]; // MPI_COMM_WORLD, the ring
     bool *started = &started_on[on_ring(operation)];
-    set_problem(bench, operation, 8);
+    set_size(operation, &bench->call, 8);
     prepare(operation, &bench->call, 0);
     for (int side = bench->options.native_only ? NATIVE : FANLIGHT; side >= 0; --side) {
         double spent = 0;
@@ -419,7 +384,7 @@ static void measure_operation(Bench *bench, const Operation *operation)
                         operation->name, size);
             continue;
         }
-        set_problem(bench, operation, size);
+        set_size(operation, &bench->call, size);
         verify(bench, operation, size);
         for (int m = 0; m < MODES; ++m)
             if (is_measured(o, operation, (Mode)m))
@@ -472,7 +437,7 @@ static void measure_passthrough(Bench *bench)
         bench->call.root = 0;
         for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
             const Operation *operation = operation_named(names[n]);
-            set_problem(bench, operation, 8);
+            set_size(operation, &bench->call, 8);
             prepare(operation, &bench->call, 0);
             for (int i = 0; i < WARM_CALLS; ++i)
                 operation->call[FANLIGHT](&bench->call);
@@ -519,7 +484,7 @@ static bool measure_guard(Bench *bench)
     for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
         const Operation *operation = operation_named(names[n]);
         char chosen[1024], forced[300];
-        set_problem(bench, operation, 8);
+        set_size(operation, &bench->call, 8);
         prepare(operation, &bench->call, 0);
         time_block(bench, operation, FANLIGHT, UNTIL_DECIDED, LOOP);
         get_algorithm(comms[0], names[n], 8, chosen, (int)sizeof chosen);

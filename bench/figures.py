@@ -97,7 +97,7 @@ def compared() -> list[tuple[str, dict]]:
 
 
 def is_slower(r: dict) -> bool:
-    return ratio(r) < 0.95
+    return ratio(r) < 1 / 1.05
 
 
 def how_often() -> str:
@@ -111,7 +111,7 @@ def how_often() -> str:
 
 
 def slower() -> str:
-    """Every call that takes more than 1/0.95 of the MPI library's time, by operation, place and MPI."""
+    """Every call that takes more than 1.05 of the MPI library's time, by operation, place and MPI."""
     found: dict[tuple, list[dict]] = {}
     for place, r in compared():
         if is_slower(r):

@@ -313,3 +313,37 @@ long wrong_words(const Operation *operation, const Call *c, int number)
         wrong += receive[i] != poison;
     return wrong;
 }
+
+void set_size(const Operation *operation, Call *call, size_t size)
+{
+    static int *counts, *displacements;
+    if (!counts) {
+        counts = malloc(sizeof *counts * (size_t)call->ranks);
+        displacements = malloc(sizeof *displacements * (size_t)call->ranks);
+    }
+    call->type = operation->reduces ? MPI_DOUBLE : MPI_BYTE;
+    call->count = (int)(operation->reduces ? size / sizeof(double) : size);
+    for (int r = 0; r < call->ranks; ++r) {
+        counts[r] = call->count;
+        displacements[r] = r * call->count;
+    }
+    call->counts = counts;
+    call->displacements = displacements;
+}
+
+void barrier_enter(const Shared *s, int number)
+{
+    if (!s->mapped)
+        return;
+    if (number % s->ranks == s->rank)
+        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+    flag_set(&s->mark[s->rank], (uint64_t)number);
+}
+
+long barrier_early(const Shared *s, int number)
+{
+    long early = 0;
+    for (int other = 0; s->mapped && other < s->ranks; ++other)
+        early += flag_get(&s->mark[other]) < (uint64_t)number;
+    return early;
+}

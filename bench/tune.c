@@ -209,22 +209,6 @@ static void force(Tune *t, const Candidate *c)
 
 // ---- right before fast ----------------------------------------------------------------------
 
-static long check_barrier(Tune *t, const Candidate *c)
-{
-    const Shared *s = &t->shared;
-    uint64_t number = (uint64_t)++t->calls_checked;
-    if (s->mapped) {
-        if ((int)(number % (uint64_t)s->ranks) == s->rank)
-            nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
-        flag_set(&s->mark[s->rank], number);
-    }
-    call_once(t, c);
-    long early = 0;
-    for (int other = 0; s->mapped && other < s->ranks; ++other)
-        early += flag_get(&s->mark[other]) < number;
-    return early;
-}
-
 // Words that are wrong on all ranks, of calls with several roots and all buffers.  The last call's root is 0,
 // which is measured: what it sends stays in the buffers.
 static long check(Tune *t, const Candidate *c)
@@ -233,7 +217,9 @@ static long check(Tune *t, const Candidate *c)
     int repeats = t->sets > 3 ? t->sets : 3;
     for (int i = 0; i < repeats; ++i) {
         if (!t->operation->has_size) {
-            wrong += check_barrier(t, c);
+            barrier_enter(&t->shared, ++t->calls_checked);
+            call_once(t, c);
+            wrong += barrier_early(&t->shared, t->calls_checked);
             continue;
         }
         t->call.root = (repeats - 1 - i) % t->call.ranks;
@@ -417,25 +403,13 @@ static void measure(Tune *t)
 
 static bool set_cell(Tune *t, const char *name, size_t size)
 {
-    static int *counts, *displacements;
     Call *c = &t->call;
     t->operation = operation_named(name);
     t->size = size;
     t->write_seconds = 0;
     if (!t->operation)
         return false;
-    if (!counts) {
-        counts = malloc(sizeof *counts * (size_t)c->ranks);
-        displacements = malloc(sizeof *displacements * (size_t)c->ranks);
-    }
-    c->type = t->operation->reduces ? MPI_DOUBLE : MPI_BYTE;
-    c->count = (int)(t->operation->reduces ? size / sizeof(double) : size);
-    for (int r = 0; r < c->ranks; ++r) {
-        counts[r] = c->count;
-        displacements[r] = r * c->count;
-    }
-    c->counts = counts;
-    c->displacements = displacements;
+    set_size(t->operation, c, size);
     size_t send = send_bytes(t->operation, size, c->ranks), receive = receive_bytes(t->operation, size, c->ranks);
     // Apart by no power of two, so that they do not meet in the sets of a cache.
     size_t both = (send + receive + 2 * BENCH_GUARD + 3 * 4096 + 191) / 64 * 64;

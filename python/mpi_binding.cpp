@@ -83,7 +83,22 @@ private:
     throw nb::value_error((std::string(name) + ": the ranks' arguments do not match, or another rank's are wrong; here: " + here).c_str());
 }
 
-nb::object run(int index, nb::handle comm_object, nb::handle x, nb::handle out, nb::handle op, int root, bool blocking) {
+// Converted here and not by nanobind, whose error would leave the other ranks in their comparison.
+int rank_of(nb::handle root, const Call& call) {
+    const std::string name = call.operation->name;
+    const auto number = nb::steal(PyNumber_Index(root.ptr()));
+    if (!number.is_valid()) {
+        PyErr_Clear();
+        throw nb::type_error((name + ": `root` is no rank: " + nb::repr(root).c_str()).c_str());
+    }
+    int overflow = 0;
+    const long rank = PyLong_AsLongAndOverflow(number.ptr(), &overflow);
+    if (overflow || rank < 0 || rank >= call.comm.size)
+        throw nb::value_error((name + ": root " + nb::str(number).c_str() + " is none of " + std::to_string(call.comm.size) + " ranks").c_str());
+    return static_cast<int>(rank);
+}
+
+nb::object run(int index, nb::handle comm_object, nb::handle x, nb::handle out, nb::handle op, nb::handle root, bool blocking) {
     auto call = std::make_unique<Call>();
     call->operation = &operations[index];
     const char* const name = call->operation->name;
@@ -91,7 +106,7 @@ nb::object run(int index, nb::handle comm_object, nb::handle x, nb::handle out, 
     std::exception_ptr own;
     try {
         const bool is_array = x.is_none() || nb::hasattr(x, "dtype");
-        call->prepare(is_array ? nb::borrow(x) : nb::object(library.as_array(x)), out, op, root);
+        call->prepare(is_array ? nb::borrow(x) : nb::object(library.as_array(x)), out, op, rank_of(root, *call));
     } catch (...) {
         own = std::current_exception();
     }
@@ -108,7 +123,7 @@ nb::object run(int index, nb::handle comm_object, nb::handle x, nb::handle out, 
     if (code) raise_mpi(code);
     if (!match) {
         const Buffer& shown = call->input.taken() ? call->input : call->output;
-        mismatch(name, own, (shown.taken() ? shown.element() + " of shape " + shown.shape_text() + ", " : "") + "root " + std::to_string(root));
+        mismatch(name, own, (shown.taken() ? shown.element() + " of shape " + shown.shape_text() + ", " : "") + "root " + std::to_string(call->root));
     }
     return std::move(call->result);
 }
@@ -251,7 +266,7 @@ NB_MODULE(_mpi, m) {
     m.def("use", &use, "collectives"_a, "mpi4py"_a);
     m.def("preloaded", &preloaded);
     m.def("must_be_up", &must_be_up, "name"_a);
-    m.def("run", &run, "index"_a, "comm"_a, "x"_a.none(), "out"_a.none(), "op"_a.none(), "root"_a, "blocking"_a);
+    m.def("run", &run, "index"_a, "comm"_a, "x"_a.none(), "out"_a.none(), "op"_a.none(), "root"_a.none(), "blocking"_a);
     m.def("seconds_in_c", &seconds_in_c, "index"_a, "comm"_a, "x"_a, "out"_a, "op"_a, "calls"_a);
     m.def("allgatherv_any", &allgatherv_any, "comm"_a, "x"_a);
     m.def("operations", [] {

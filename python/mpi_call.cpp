@@ -54,7 +54,6 @@ void Call::in_place_or_in_library(bool may_be_in_place) {
 
 void Call::prepare(nb::handle x, nb::handle out, nb::handle with, int with_root) {
     root = with_root;
-    if (root < 0 || root >= comm.size) wrong("root " + std::to_string(root) + " is none of " + std::to_string(comm.size) + " ranks");
     signature.add(std::string_view(operation->name));
     signature.add(static_cast<std::uint64_t>(root));
     const auto blocks = [&](const Buffer& b) {

@@ -20,7 +20,10 @@ def agree(comm: MPI.Comm, name: str, check: Callable[[], Any]) -> Any:
         error = e
     everybodys = comm.allgather((None if error is None else f"{type(error).__name__}: {error}", value))
     if error is not None:
-        raise error
+        try:
+            raise error
+        finally:
+            error = None  # whose traceback keeps this frame, and so what the caller has allocated
     for rank, (text, other) in enumerate(everybodys):
         if text is not None:
             raise ValueError(f"{name}: rank {rank} has an error: {text}")

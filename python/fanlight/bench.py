@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import List, Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from . import bench_plot, pictures, records
 from .bench_limits import SYNCHRONIZING, Limits
-from .bench_provenance import provenance
+from .bench_provenance import note_versions, provenance
 from .errors import FanlightError
 from .machine import machine_cores
 from .papers import PAPERS
-from .units import format_bytes, parse_bytes
+from .tables import progress_bar
+from .units import format_bytes, parse_bytes, parse_operations, parse_ranks
 
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "allgather", "allgatherv", "gather", "scatter",
               "alltoall", "reduce_scatter_block", "scan")
@@ -29,6 +31,7 @@ QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
 LONGEST = 1 << 30  # bench/operations.c
+INTERRUPTED = "interrupted: what follows was not measured"
 UNTIL_DECIDED = 320  # calls of one class: docs/guard.md
 # What is measured alone, and with what else.
 _GO_WITH = {"--simulated": ("--paper", "--sizes"), "--paper": ("--simulated", "--operation", "--sizes", "--plot"),
@@ -88,7 +91,7 @@ def bench(
     from . import bench_run, papers_simulated, this_machine
 
     _check(paper or not simulated, "--simulated is of papers", "Say which: --paper.")
-    operations = _operations(operation)
+    operations = parse_operations(operation, OPERATIONS + ON_REQUEST) or list(OPERATIONS)
     wanted_sizes = [parse_bytes(s) for s in (sizes or (QUICK_SIZES if quick else SIZES)).split(",")]
     _check(mode in ("loop", "sync", "both", "fill"), f"--mode {mode}: unknown", "It is loop, sync, both or fill.")
     _check(buffers in ("malloc", "alloc_mem", "heap"), f"--buffers {buffers}: unknown", "It is malloc, alloc_mem or heap.")
@@ -108,10 +111,10 @@ def bench(
     each = [int(n) for n in hosts.split("+")] if "+" in hosts else []
     _check(not (each and ranks), "--hosts gives the number of ranks", "Leave -n out.")
     _check(hosts or not rate, "--rate is of the links between --hosts", "Add --hosts.")
-    numbers = [sum(each)] if each else _numbers(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
+    numbers = [sum(each)] if each else parse_ranks(ranks or ("4" if hosts else "2,3,4" if progress else "2"))
     pictures.check(output, plot)
     if plot:
-        pictures.pyplot()
+        pictures.check_plot(plot)
     if simulated:
         record = papers_simulated.run(paper, numbers if ranks else [], wanted_sizes if sizes else [], console)
         if output is not None:
@@ -155,7 +158,7 @@ def bench(
         record |= _measure_all(plan) | {"guard": cost}
     else:
         record |= _measure_all(plan)
-    _note_versions(record)
+    note_versions(record)
     _show(record, plan, labels)
     if output is not None:
         _write(record, plan, output)
@@ -201,8 +204,9 @@ class Plan:
         return bench_run.with_settings(self.contenders, ranks, self.cores, self.settings)
 
     def on_one_host(self) -> Plan:
-        return Plan(self.contenders, [2], self.operations, self.sizes, self.mode, self.quick, self.settings, self.cores, self.preload,
-                    self.native_only, True, [], buffers=self.buffers)
+        plan = copy.copy(self)  # with the same list of problems
+        plan.numbers, plan.bind, plan.launcher_arguments, plan.hosts, plan.with_limits = [2], True, [], "", True
+        return plan
 
     def order(self) -> list[str]:
         return [c.key for c in self.contenders]
@@ -255,9 +259,13 @@ class Plan:
                                                      "Fanlight is preloaded although it should not be"))
 
 
-def _progress() -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                    TextColumn("left"), TimeRemainingColumn(), console=messages, transient=True)
+@contextmanager
+def interruptible(problems: list[str]):
+    """Ctrl-C ends the measurement, and what there is by then is shown and written."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        problems.append(INTERRUPTED)
 
 
 # Which list of the record a line of the program belongs to.
@@ -283,9 +291,9 @@ def _measure_all(plan: Plan) -> dict:
     jobs = [(n, operation, c) for n in plan.numbers for operation in plan.operations
             for c in plan.contenders_for(n)]
     limited: set = set()
-    with _progress() as progress:
+    with interruptible(plan.problems), progress_bar(messages, left=True) as progress:
         task = progress.add_task("", total=sum(plan.figures(operation, c) for _, operation, c in jobs))
-        for n, operation, c in jobs:
+        for n, operation, c in jobs if INTERRUPTED not in plan.problems else ():
             progress.update(task, description=f"{n} ranks, {operation}, {c.label}")
             with_limits = plan.with_limits and not c.slow and (n, c.key) not in limited
             limited.add((n, c.key))
@@ -312,9 +320,9 @@ def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) ->
     record = {"runs": []}
     arguments = (["--bind"] if plan.bind else []) + arguments
     jobs = [(n, c) for n in numbers for c in plan.contenders_for(n) if not c.slow]
-    with _progress() as progress:
+    with interruptible(plan.problems), progress_bar(messages, left=True) as progress:
         task = progress.add_task("", total=len(jobs))
-        for n, c in jobs:
+        for n, c in jobs if INTERRUPTED not in plan.problems else ():
             progress.update(task, description=f"{what}, {c.label}")
             outcome = bench_run.run_once(c, n, plan.cores, arguments, plan.preload,
                                          launcher_arguments=plan.launcher_arguments, hosts=plan.hosts, shared_heap=plan.shared_heap)
@@ -322,16 +330,6 @@ def _measure(plan: Plan, arguments: list[str], what: str, numbers: list[int]) ->
             _record(record, c, n, outcome)
             progress.advance(task)
     return record
-
-
-def _note_versions(record: dict):
-    """What the libraries themselves say that they are."""
-    for run in record["runs"]:
-        about = record["provenance"]["mpis"].get(run["mpi"])
-        if about is not None:
-            about["says"] = run["library"]
-            if found := re.search(r"\d+\.\d+(\.\d+)*", run["library"]):
-                about["version"] = found[0]
 
 
 def _show(record: dict, plan: Plan, labels: dict[str, str]):
@@ -381,17 +379,3 @@ def _written(record: dict, path: Path):
 def _check(good: bool, problem: str, advice: str):
     if not good:
         raise FanlightError(problem, advice)
-
-
-def _operations(words: list[str]) -> list[str]:
-    names = [name for word in words for name in word.split(",") if name]
-    for name in names:
-        _check(name in OPERATIONS + ON_REQUEST, f"--operation {name}: unknown",
-               "It is one of " + ", ".join(OPERATIONS + ON_REQUEST) + ".")
-    return list(dict.fromkeys(names)) or list(OPERATIONS)
-
-
-def _numbers(text: str) -> list[int]:
-    words = text.split(",")
-    _check(all(w.isdigit() and int(w) > 0 for w in words), f"-n {text}: not numbers of ranks", "For instance -n 2,4,8.")
-    return list(dict.fromkeys(map(int, words)))

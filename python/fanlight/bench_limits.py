@@ -20,29 +20,16 @@ SYNCHRONIZING = {"barrier", "allreduce", "allgather", "allgatherv", "alltoall", 
 BOUND_BY_BYTES = 4096
 
 
+# How many blocks, one for each rank, an operation takes as input and gives as output; of all others one, or two of neighborhoods.
+ALL_IN = ("scatter", "scatterv", "alltoall", "alltoallv", "reduce_scatter_block", "reduce_scatter")
+ALL_OUT = ("allgather", "allgatherv", "gather", "gatherv", "alltoall", "alltoallv")
+
+
 def outputs(operation: str, size: int, ranks: int) -> tuple[int, int]:
     """How many ranks get an output, and the bytes of one."""
-    p = ranks
-    return {
-        "barrier": (0, 0),
-        "bcast": (p - 1, size),
-        "reduce": (1, size),
-        "allreduce": (p, size),
-        "allgather": (p, p * size),
-        "allgatherv": (p, p * size),
-        "gather": (1, p * size),
-        "gatherv": (1, p * size),
-        "scatter": (p, size),
-        "scatterv": (p, size),
-        "alltoall": (p, p * size),
-        "alltoallv": (p, p * size),
-        "reduce_scatter_block": (p, size),
-        "reduce_scatter": (p, size),
-        "scan": (p, size),
-        "exscan": (p - 1, size),
-        "neighbor_allgather": (p, 2 * size),
-        "neighbor_alltoall": (p, 2 * size),
-    }[operation]
+    receivers = {"barrier": 0, "bcast": ranks - 1, "exscan": ranks - 1, "reduce": 1, "gather": 1, "gatherv": 1}.get(operation, ranks)
+    blocks = 0 if operation == "barrier" else ranks if operation in ALL_OUT else 2 if operation.startswith("neighbor") else 1
+    return receivers, blocks * size
 
 
 class Limits:

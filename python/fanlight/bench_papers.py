@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from . import _core, bench_run, pictures, records
-from .bench import Plan, _measure_all, _note_versions, provenance
+from .bench import INTERRUPTED, Plan, _measure_all, interruptible
+from .bench_provenance import note_versions, provenance
 from .bench_table import _ratio, _time, geometric_mean, warn_of_others
 from .errors import FanlightError
 from .papers import LIBRARY, OTHERS, PAPERS, Claim, Comparison, Paper, Way
 from .tables import table
-from .units import format_bytes
+from .units import factor_text, size_text
 
 ROUNDS = 3  # all ways in turn, so often: a drift of the machine hits them alike
 
@@ -183,20 +184,6 @@ def _exchange_table(rows: list[dict], label: str):
 # ---- for the terminal ---------------------------------------------------------------------------
 
 
-def size_text(n: int) -> str:
-    """524280 and 524288 are different sizes here."""
-    text = format_bytes(n)
-    return text if n < 1024 or (n % 1024 == 0 and "." not in text) else str(n)
-
-
-def factor_text(least: float | None, greatest: float | None) -> str:
-    if least is None:
-        return f"at most {greatest:g}"
-    if greatest is None:
-        return f"at least {least:g}"
-    return " to ".join(dict.fromkeys([f"{least:g}", f"{greatest:g}"]))
-
-
 def _range(here: dict | None) -> str:
     if not here:
         return ""
@@ -244,7 +231,7 @@ def _times_table(comparison: Comparison, rows: list[dict], label: str):
     for row in sorted(rows, key=lambda r: (r["ranks"], r["size"])):
         if sized and before not in (None, row["ranks"]):
             t.add_section()
-        best = min(v for way, v in row["times"].items() if way != LIBRARY)
+        best = min((v for way, v in row["times"].items() if way != LIBRARY), default=None)
         cells = [f"[bold green]{_time(v)}[/]" if (v := row["times"].get(way)) == best else _time(v) for way in ways]
         t.add_row(str(row["ranks"]) if row["ranks"] != before else "", *(size_text(row["size"]) for _ in sized),
                   *cells)
@@ -283,12 +270,17 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
                     mpi, way = plan.parts[line["mpi"]]
                     record[kind].append({**line, "mpi": mpi, "way": way.name, "round": turn})
             problems += plan.problems
+            if INTERRUPTED in problems:
+                break
+        if INTERRUPTED in problems:
+            break
         if paper.exchange and not operations:
-            lines, wrong = measure_exchanges(contenders, numbers or list(paper.exchange), cores, settings, quick, bind,
-                                             launcher_arguments)
-            exchanges += lines
-            problems += wrong
-    _note_versions(record)
+            with interruptible(problems):
+                lines, wrong = measure_exchanges(contenders, numbers or list(paper.exchange), cores, settings, quick, bind,
+                                                 launcher_arguments)
+                exchanges += lines
+                problems += wrong
+    note_versions(record)
     record["exchanges"] = exchanges_of(exchanges)
     record["times"] = times_of(record["results"])
     record["claims"] = claims_of(dataclasses.replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from . import pictures
-from .bench_papers import factor_text, size_text
+from .units import factor_text, size_text
 from .papers import LIBRARY, Comparison, Paper
 
 

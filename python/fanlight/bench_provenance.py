@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -28,6 +29,16 @@ def provenance(contenders, cores: int) -> dict:
                         if k.startswith(("FANLIGHT_", "MPIR_CVAR_", "OMPI_MCA_", "I_MPI_"))
                         and not k.endswith(("_ROOT", "_DIR"))},
     }
+
+
+def note_versions(record: dict):
+    """What the libraries themselves say that they are."""
+    for run in record["runs"]:
+        about = record["provenance"]["mpis"].get(run["mpi"])
+        if about is not None:
+            about["says"] = run["library"]
+            if found := re.search(r"\d+\.\d+(\.\d+)*", run["library"]):
+                about["version"] = found[0]
 
 
 def _commit() -> str:

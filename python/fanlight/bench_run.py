@@ -20,6 +20,7 @@ from . import launch, libraries, mpis
 from .errors import FanlightError
 from .machine import cache_folder
 from .mpis import Mpi
+from .pictures import written
 
 # The programs, fanlight-NAME-<mpi>, with their sources.
 COLLECTIVES, OVERLAP, PERSISTENT, PROGRESS, TUNE = "bench", "bench-overlap", "bench-persistent", "bench-progress", "tune"
@@ -138,11 +139,12 @@ def _compile(mpi: Mpi, name: str) -> Path:
         mark.update((sources / file).read_bytes())
     cache = cache_folder()
     program = cache / f"{name}-{mpi.kind}-{mark.hexdigest()[:16]}"
-    if program.exists():
+    if os.path.exists(program):
         return program
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=cache, delete=False) as f:
-        unfinished = Path(f.name)
+    with written(cache):
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=cache, delete=False) as f:
+            unfinished = Path(f.name)
     command = [*compiler.split(), "-std=c11", "-O3", "-D_GNU_SOURCE", f"-I{include}",
                *(str(sources / s) for s in SOURCES[name]), "-o", str(unfinished),
                str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}", "-ldl", "-lrt"]
@@ -170,6 +172,9 @@ def find_contenders(wanted: list[str], programs: Path | None = None, name: str =
     """`wanted`: mpich, openmpi, impi, or one of these with =PREFIX; none: all that are there."""
     built = built_programs(programs, name)
     contenders = []
+    kinds = [word.partition("=")[0] for word in wanted]
+    if twice := next((kind for kind in kinds if kinds.count(kind) > 1), None):
+        raise FanlightError(f"--mpi names {twice} more than once", "What is measured is filed by the kind of MPI: run the command once for each.")
     problem = FanlightError("no MPI found", "Put an mpiexec on the PATH, or give --mpi mpich=PREFIX.")
     for word in wanted or list(mpis.NAMES):
         kind, _, prefix = word.partition("=")
@@ -236,6 +241,33 @@ def hosts_script() -> Path:
 # ---- one run --------------------------------------------------------------------------------
 
 
+class _Signals:
+    """A signal that would end this process is an exception, so that the job is ended too: it is in a session of its own, and
+    would stay behind.  Before arm() the job is being started, and the exception waits."""
+
+    def __enter__(self) -> _Signals:
+        self.number, self.armed = 0, False
+        main = threading.current_thread() is threading.main_thread()
+        self.numbers = [n for n in (signal.SIGTERM, signal.SIGHUP) if main and signal.getsignal(n) == signal.SIG_DFL]
+        for number in self.numbers:
+            signal.signal(number, self._leave)
+        return self
+
+    def __exit__(self, *_):
+        for number in self.numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+    def _leave(self, number: int, _frame):
+        self.number = number
+        if self.armed:
+            raise SystemExit(128 + number)
+
+    def arm(self):
+        self.armed = True
+        if self.number:
+            raise SystemExit(128 + self.number)
+
+
 def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str], preload: bool,
              on_line: Callable[[dict], None] = lambda line: None, timeout: float = 1800,
              launcher_arguments: list[str] = (), hosts: str = "", shared_heap: bool = False) -> Outcome:
@@ -250,13 +282,13 @@ def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str],
                                       settings, list(launcher_arguments))
     environment = {**os.environ, **contender.mpi.environment}
     environment.pop("LD_PRELOAD", None)
+    with _Signals() as signals:
+        return _followed(command, environment, on_line, timeout, signals)
+
+
+def _followed(command: list[str], environment: dict, on_line: Callable[[dict], None], timeout: float, signals: _Signals) -> Outcome:
     outcome = Outcome([])
-    # A session of its own, so that a job that hangs can be ended with all its ranks.
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
     said: list[str] = []
-    listener = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
-    listener.start()
     late = threading.Event()
 
     def end():
@@ -264,8 +296,14 @@ def run_once(contender: Contender, ranks: int, cores: int, arguments: list[str],
         _end(process)
 
     clock = threading.Timer(timeout, end)
-    clock.start()
+    # A session of its own, so that a job that hangs can be ended with all its ranks.
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
     try:
+        signals.arm()
+        listener = threading.Thread(target=lambda: said.extend(process.stderr), daemon=True)
+        listener.start()
+        clock.start()
         for text in process.stdout:
             if text.startswith("{"):  # launchers may say something as well
                 try:

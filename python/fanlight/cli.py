@@ -14,9 +14,11 @@ from . import __version__
 from .bench import bench
 from .errors import FanlightError
 from .machine import machine_cores
-from . import pictures, simulation
+from . import pictures
 from .simulation import simulate
 from .tune import tune
+
+MOST_RANKS = 4096
 
 app = typer.Typer(name="fanlight", no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                   pretty_exceptions_enable=False,
@@ -34,6 +36,13 @@ def core():
         raise FanlightError(f"the compiled module of Fanlight is missing ({e})",
                             "Install the package (pip install .) or run make build.") from e
     return _core
+
+
+def check_mpi(mpi: str):
+    from .mpis import NAMES
+
+    if mpi not in ("auto", *NAMES):
+        raise FanlightError(f"--mpi {mpi}: unknown", "It is one of auto, " + ", ".join(NAMES) + ".")
 
 
 # --- run ----------------------------------------------------------------------------------
@@ -62,8 +71,7 @@ def run(
     """Start an MPI program with Fanlight's collectives instead of its MPI library's."""
     from . import launch, libraries, mpis, reports
 
-    if mpi not in ("auto", *mpis.NAMES):
-        raise FanlightError(f"--mpi {mpi}: unknown", "It is one of auto, " + ", ".join(mpis.NAMES) + ".")
+    check_mpi(mpi)
     path = mpis.find_program(program)
     found = mpis.find_mpi(path, mpi)
     settings = {}
@@ -106,8 +114,8 @@ def run(
             environment = [f"{k}={v}" for k, v in found.environment.items()]
             print(shlex.join([*(["env", *environment] if environment else []), *command]))
             raise typer.Exit(0)
-        for old in (f for file in filter(None, (report_file, trace)) for f in (file, *reports.of_single_ranks(file))):
-            old.unlink(missing_ok=True)
+        for file in filter(None, (report_file, trace)):
+            reports.remove_old(file)
         code = launch.run(command, found)
         for written, what in ((report_file or temporary, "report"), (trace, "trace")):
             if written and (not written.exists() or written.stat().st_size == 0):
@@ -130,6 +138,8 @@ def report(
     """Show the report or the trace of a run: time by operation and size, and waits by rank."""
     from . import report_plot, reports
 
+    if rules and output:
+        raise FanlightError("--rules writes rules and -o a picture", "Leave one of them out.")
     said = reports.load(file)
     if rules:
         found = reports.write_rules(said, rules)
@@ -151,8 +161,10 @@ def doctor(
     launcher: str = typer.Option("auto", "--launcher", help="As for fanlight run."),
 ):
     """Find out what keeps Fanlight from serving a program here, and what to do about it."""
+    core()
     from . import doctor as doctors, mpis
 
+    check_mpi(mpi)
     if doctors.show(doctors.examine(program and mpis.find_program(program), ranks, mpi, launcher), console):
         raise typer.Exit(1)
 
@@ -162,6 +174,7 @@ def doctor(
 @app.command()
 def info():
     """Show the MPIs found here, what this node allows, and all settings."""
+    core()
     from . import information
 
     information.show(console)
@@ -207,7 +220,7 @@ def parse_range(text: str) -> range:
         b = int(last) if dots else a
     except ValueError:
         a = b = 0
-    if not 1 <= a <= b:
+    if not 1 <= a <= b <= MOST_RANKS:
         raise FanlightError(f"-n {text}: not a number of ranks", "Write for instance -n 8 or -n 1..64.")
     return range(a, b + 1)
 
@@ -217,7 +230,7 @@ def verify(
     operation: Optional[str] = typer.Argument(None, help="Only this operation."),
     algorithm: Optional[str] = typer.Argument(None, help="Only this algorithm."),
     ranks: str = typer.Option("1..16", "-n", "--ranks", help="Numbers of ranks, for instance 8 or 1..64."),
-    calls: int = typer.Option(3, "--calls", min=1, help="How many calls follow each other."),
+    calls: int = typer.Option(3, "--calls", min=1, max=1000, help="How many calls follow each other."),
 ):
     """Prove algorithms right by a symbolic run of all ranks together: every number of ranks,
     every root, with and without a commuting operator, blocks of different lengths."""
@@ -256,7 +269,7 @@ def one_problem(operation: str, algorithm: str, ranks: int, root: int, size: str
 
 OPERATION = typer.Argument(..., help="A collective operation; `fanlight list` shows them.")
 RANKS = "Number of ranks."
-ROOT = typer.Option(0, "--root", min=0, help="The root of the operation, if it has one.")
+ROOT = typer.Option(0, "--root", min=0, max=MOST_RANKS - 1, help="The root of the operation, if it has one.")
 TOPOLOGY = typer.Option("", "--topology", help="Where the ranks are: 4x2x8 means 4 nodes, each with 2 domains of 8 ranks; "
                                                "2x* means 2 nodes; default: all ranks in one domain.")
 
@@ -289,7 +302,7 @@ def draw(
 def count(
     operation: str = OPERATION,
     algorithm: Optional[str] = typer.Argument(None, help="Only this one; also with parameters: 'tree(degree=4)'."),
-    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=4096, help=RANKS),
+    ranks: int = typer.Option(8, "-n", "--ranks", min=1, max=MOST_RANKS, help=RANKS),
     root: int = ROOT,
     size: str = typer.Option("8K", "--bytes", help="Length of the vector or of a block."),
     topology: str = TOPOLOGY,
@@ -306,19 +319,18 @@ def count(
 def explain(
     operation: str = OPERATION,
     size: str = typer.Argument("8", metavar="BYTES", help="Length of the vector or of a block: 8, 64K, 4M."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, help="Number of ranks; default: the usable cores."),
-    mpi: str = typer.Option("mpich", "--mpi", help="Which MPI the program uses."),
-    nodes: int = typer.Option(1, "--nodes", min=1, help="How many nodes the ranks are on."),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=1 << 20, help="Number of ranks; default: the usable cores."),
+    mpi: str = typer.Option("mpich", "--mpi", help="Which MPI the program uses: mpich, openmpi, impi, mvapich, cray or other."),
+    nodes: int = typer.Option(1, "--nodes", min=1, max=1 << 20, help="How many nodes the ranks are on."),
     single_copy: bool = typer.Option(True, help="Whether single copy is allowed, and faster here."),
     commutative: bool = typer.Option(True, help="Whether the operator commutes."),
-    blocking: bool = typer.Option(True, "--blocking/--non-blocking", help="Of non-blocking and persistent calls."),
+    blocking: bool = typer.Option(True, "--blocking/--non-blocking", help="Whether the call is a blocking one, or a non-blocking or persistent one."),
     machine: str = typer.Option("", "--machine", help="Add the model's estimate for this machine; default: for the machine here, if "
                                                       "`fanlight bench --limits` has measured it."),
 ):
     """Show which algorithm is chosen here, by which rule, and what the model expects."""
-    from . import tune_rules
-    from .tables import table
-    from .units import format_bytes, parse_bytes
+    from . import explained
+    from .units import parse_bytes
 
     operation = check_operation(operation)
     length = parse_bytes(size)
@@ -328,34 +340,9 @@ def explain(
     ranks = ranks or cores
     if nodes > ranks:
         raise FanlightError(f"--nodes {nodes}: there are {ranks} ranks", "Give fewer nodes, or more ranks (-n).")
-    measured = next(iter(tune_rules.files_here(core(), mpi)), None)
-    try:
-        c = core().choose(operation, length, ranks, nodes=nodes, tuned=str(measured or ""), oversubscribed=ranks > cores * nodes, single_copy=single_copy,
-                          commutative=commutative, blocking=blocking, mpi=mpi, forced=os.environ.get("FANLIGHT_ALGORITHM", ""),
-                          rules=os.environ.get("FANLIGHT_RULES", ""))
-    except ValueError as e:
-        raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM, FANLIGHT_RULES and FANLIGHT_TUNED.") from e
-    t = table("", "", title=None, show_header=False)
-    t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
-              + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if ranks > cores * nodes else ""))
-    parameters = ", ".join(value if p == "level_algorithms" else f"{p}={value}" for p, values in c["parameters"].items()
-                           for value in (values if isinstance(values, list) else [values]) if value)
-    t.add_row("algorithm", c["algorithm"] + (f" ({parameters})" if parameters else "") + (", in lanes" if c["lanes"] else ""))
-    t.add_row("because", c["rule"].partition("  # ")[0])
-    if c["passed_over"]:
-        t.add_row("passed over", c["passed_over"])
-    if said := tune_rules.measurement_of(c["rule"], length):
-        t.add_row("measured", said)
-    if (guard := os.environ.get("FANLIGHT_GUARD", "off")) != "off" and c["algorithm"] != "native" and not c["forced"]:
-        t.add_row("guard", "compares it with the MPI library's own while the program runs"
-                  + ("" if guard == "on" else f" (FANLIGHT_GUARD={guard}: only for the report)"))
-    if c["algorithm"] != "native":
-        a = core().algorithm(operation, c["algorithm"])
-        t.add_row("its idea", a.description + (f" [{a.paper}]" if a.paper else ""))
-    if machine or simulation.this_machine().exists():
-        for row in simulation.opinion(machine or "this", operation, length, ranks, nodes, c):
-            t.add_row(*row)
-    console.print(t)
+    situation = {"ranks": ranks, "nodes": nodes, "oversubscribed": ranks > cores * nodes, "single_copy": single_copy, "commutative": commutative,
+                 "blocking": blocking, "mpi": mpi}
+    explained.show(core(), operation, length, situation, cores, machine, console)
 
 
 @app.command()

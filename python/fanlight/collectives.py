@@ -41,7 +41,7 @@ def abi() -> str:
 
 
 # Preloaded (`fanlight run`) it is there; else it is loaded now, and MPI's own functions stay the MPI library's.
-_mpi.use("" if _mpi.preloaded() else str(libraries.preload_for(abi())), MPI)
+_mpi.use("" if _mpi.preloaded() else str(libraries.library_for(abi())), MPI)
 
 Request = _mpi.Request
 _SUM = MPI.SUM

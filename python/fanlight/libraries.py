@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -56,9 +57,20 @@ def find(name: str, advice: str) -> Path:
     raise FanlightError(f"no {name} in any of\n  {looked}", f"{advice}, or name the folder that has it in FANLIGHT_LIB_DIR.")
 
 
-def preload_for(abi: str) -> Path:
+def _preloadable(library: Path) -> Path:
+    if re.search(r"[\s:]", str(library)):
+        raise FanlightError(f"{library}: the dynamic linker preloads nothing from a path with a space or colon",
+                            "Move Fanlight elsewhere, or name a link to the folder in FANLIGHT_LIB_DIR.")
+    return library
+
+
+def library_for(abi: str) -> Path:
     root = "MPICH" if abi == "abi" else abi.upper()
     return find(FILES[abi], f"Build it with the headers of that MPI (cmake -DFANLIGHT_{root}_ROOT=PREFIX, or make build)")
+
+
+def preload_for(abi: str) -> Path:
+    return _preloadable(library_for(abi))
 
 
 def dart_for(abi: str) -> Path:
@@ -66,4 +78,4 @@ def dart_for(abi: str) -> Path:
 
 
 def shared_heap() -> Path:
-    return find(HEAP, "Build it (make build)")
+    return _preloadable(find(HEAP, "Build it (make build)"))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from .errors import FanlightError
 
 
 def processor() -> str:
@@ -26,7 +29,17 @@ def machine_cores() -> int:
 
 def cache_folder() -> Path:
     """Where what was measured or compiled here is kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fanlight"
+    except RuntimeError as e:
+        raise FanlightError("this user has no home folder", "Name a folder in XDG_CACHE_HOME.") from e
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory:
+    try:
+        return tempfile.TemporaryDirectory(prefix="fanlight-")
+    except OSError as e:
+        raise FanlightError(f"there is no folder for temporary files: {e.strerror}", "Name one in TMPDIR.") from e
 
 
 def contents(path) -> str:

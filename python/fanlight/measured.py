@@ -9,22 +9,18 @@ far in the next.  A run in which they moved is repeated.
 from __future__ import annotations
 
 import os
-import re
 import statistics
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from . import bench_run, this_machine, tune_plan
+from . import bench_run, this_machine, tune_plan, tune_run
 from .bench_limits import SYNCHRONIZING
 from .errors import FanlightError
 from .machine import machine_cores
 from .simulation import Question, machine_named
-from .tables import table
-from .units import format_bytes, parse_bytes
+from .tables import progress_bar, table
+from .units import format_bytes
 
 SECONDS = 0.4   # for a cell
 TOGETHER = 4    # algorithms in a cell: of so few the program leaves none out
@@ -57,7 +53,8 @@ class Run:
             # Operations that synchronize are timed some calls at a time.
             alone = line["type"] == "cell" and line["operation"] not in SYNCHRONIZING
             for name, medians in line["medians"].items() if line["type"] == "cell" else ():
-                self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6
+                if medians:  # none where it was wrong
+                    self.times[f"{line['operation']}:{name}", line["size"]] = (min(medians) - (clock if alone else 0)) * 1e-6
 
     def is_steady(self) -> bool:
         """Whether the cores were as far from each other all the time."""
@@ -69,29 +66,24 @@ def launch(contender, ranks: int, cells: list[tune_plan.Cell], hosts: str, links
         if line["type"] == "cell":
             on_cell()
 
-    cores, run = machine_cores(), Run()
-    asked = parse_bytes(os.environ.get("FANLIGHT_SINGLE_COPY_FROM") or "0")
-    ready = bench_run.between_hosts([contender], cores, hosts, ranks)[0] if hosts else contender
-    ready.settings.update({"FANLIGHT_ALGORITHM": "", "FANLIGHT_RULES": "", "FANLIGHT_TUNED": "off", "FANLIGHT_VERBOSE": "1"})
-    with tempfile.TemporaryDirectory(prefix="fanlight-measured-") as folder:
-        plan = Path(folder) / "plan"
-        plan.write_text(tune_plan.text_of(cells))
-        outcome = bench_run.run_once(ready, ranks, cores, ["--same-buffers", "--with-limits", "--bind", f"--seconds={SECONDS}", str(plan)],
-                                     True, on_line, launcher_arguments=links, hosts=hosts)
+    from . import _core
+
+    run = Run()
+    ready = bench_run.between_hosts([contender], machine_cores(), hosts, ranks)[0] if hosts else contender
+    outcome, said = tune_run.launched(_core, ready, ranks, cells, ["--same-buffers", "--with-limits", "--bind", f"--seconds={SECONDS}"], on_line,
+                                      launcher_arguments=links, hosts=hosts)
     if outcome.problem:
         raise FanlightError(f"{contender.label} with {ranks} ranks: {outcome.problem}", "Does `fanlight run` start a program of this MPI?")
-    run.copied_once = copied_once(outcome.said, asked)
+    run.copied_once = copied_once(said)
     run.take(outcome.lines)
     return run
 
 
-def copied_once(said: str, asked: int) -> int:
-    """From how many bytes on a run that said this copied messages once; `asked`: what FANLIGHT_SINGLE_COPY_FROM says, or 0."""
-    found = re.search(r"single copy yes(?: from (\d+) bytes on|(, only where a rule says so))?, (\d+) ranks on (\d+) cores", said)
-    if not found:
+def copied_once(said: dict | None) -> int:
+    """From how many bytes on a run that said this copied messages once."""
+    if not said or not said["single_copy"] or said["oversubscribed"] or said["from"] is None:
         return NEVER
-    measured, never, ranks, cores = found.groups()
-    return asked or (NEVER if never or int(ranks) > int(cores) else int(measured or UNMEASURED))
+    return said["from"] or UNMEASURED
 
 
 def cells_of(operation: str, names: list[str], sizes: list[int]) -> list[tune_plan.Cell]:
@@ -160,7 +152,7 @@ def run(operation: str, ranks: int, nodes: int, machine: str, sizes: list[int], 
     flat = [way for way in Question(operation, ranks, machine_named("generic"), nodes).ways(algorithm) if not way[0].levels]
     names = [algorithm or way[0].name for way in flat]
     cells = cells_of("barrier", list(BARRIERS), [8]) + cells_of(operation, names, sizes)
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task(f"measures under {contender.label}", total=len(cells))
         inside = launch(contender, 2, [], "", []) if hosts else None  # the cores' own limits
         for _ in range(TRIES):

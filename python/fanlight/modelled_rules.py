@@ -16,8 +16,9 @@ import timeit
 from concurrent.futures import ProcessPoolExecutor
 
 from . import _core
+from .bench_limits import ALL_IN, ALL_OUT
 from .tune_statistics import cheapest, ranges
-from .units import format_bytes
+from .units import exact_bytes
 
 # No reductions: their last bits must not depend on whether ranks have cores of their own, and with fewer these were measured.
 OPERATIONS = ("barrier", "bcast", "allgather", "gather", "scatter", "alltoall")
@@ -28,7 +29,6 @@ CASES = (("icx2x32", 32), ("milan2x48", 24), ("genoa", 24), ("rome2x64", 32),
          ("grace4x72", 144), ("grace4x72", 288))
 SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 8 << 20)
 DIRECT = 32768  # from here on it matters how a peer's memory is read: in place, by a system call, or by way of staging
-ALL_BLOCKS = ("allgather", "gather", "scatter", "alltoall")
 MOST_BYTES = 32 << 20   # of a rank's blocks together
 MOST_PLANNING = 1e-3    # seconds to plan one call
 MARGIN = 1.25           # so much faster a rule must be than what it replaces: the model's own error
@@ -84,7 +84,7 @@ def can_be_planned(a, p, single_copy: bool) -> bool:
 def times(operation: str, size: int, name: str, ranks: int) -> dict[bool, dict[str, list[float]]]:
     """By whether data is copied once: seconds of all that can be chosen, and of what is, for each way to copy, where a program
     finds the machine's levels and where it finds none (in a virtual machine)."""
-    topology, together = machine(name).topology(ranks, 1), size * (ranks if operation in ALL_BLOCKS else 1)
+    topology, together = machine(name).topology(ranks, 1), size * (ranks if operation in ALL_IN + ALL_OUT else 1)
     how = {"short": (False, {}), "staged": (False, {"copied_once": 1 << 62}), "mapped": (False, {}), "called": (True, {})}
 
     @functools.cache
@@ -131,7 +131,7 @@ def cases_in(band: tuple[int, int | None]) -> list[tuple[str, int]]:
 
 
 def sizes_in(operation: str, band: tuple[int, int | None]) -> list[int]:
-    most = max(ranks for _, ranks in cases_in(band)) if operation in ALL_BLOCKS else 1
+    most = max(ranks for _, ranks in cases_in(band)) if operation in ALL_IN + ALL_OUT else 1
     return [8] if operation == "barrier" else [s for s in SIZES if s * most <= MOST_BYTES]
 
 
@@ -143,15 +143,11 @@ def rules_of(operation: str, band: tuple[int, int | None], results: dict) -> dic
         cells = [ratios([results[(operation, size, *case)][single] for case in cases_in(band)]) for size in sizes]
         for first, last, name, inside in ranges(sizes, chosen(cells)):
             # Beyond what was asked the rules below stay.
-            length = bound(first if first > sizes[0] else 0) + ".." + bound(last if last < SIZES[-1] and operation != "barrier" else 0)
+            length = (exact_bytes(first) if first > sizes[0] else "") + ".." + (exact_bytes(last) if last < SIZES[-1] and operation != "barrier" else "")
             conditions = f"ranks={band[0]}..{band[1] or ''} nodes=..1 oversubscribed=no" + (f" bytes={length}" if length != ".." else "")
             found.setdefault((name, conditions), {})[single] = [1 / r for size in inside for r in cells[sizes.index(size)][name]]
     only = lambda by_single: f" single_copy={'yes' if True in by_single else 'no'}" if len(by_single) == 1 else ""  # noqa: E731
     return {(name, conditions + only(by_single)): sum(by_single.values(), []) for (name, conditions), by_single in found.items()}
-
-
-def bound(size: int) -> str:
-    return "" if size == 0 else format_bytes(size) if size % 1024 == 0 else str(size)
 
 
 def everything(operations, progress) -> dict:
@@ -162,7 +158,7 @@ def everything(operations, progress) -> dict:
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for job, result in zip(jobs, pool.map(times, *zip(*jobs))):
             found[job] = result
-            progress.update(task, advance=1, description=f"{job[0]} {format_bytes(job[1])}")
+            progress.update(task, advance=1, description=f"{job[0]} {exact_bytes(job[1])}")
     return found
 
 

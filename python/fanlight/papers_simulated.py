@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from . import halo_simulated
-from .bench_papers import _times_table, claims_of, factor_text, _range
+from .bench_papers import _range, _times_table, claims_of
 from .errors import FanlightError
 from .papers import MIB, PAPERS, Way
 from .simulation import Question, machine_named
-from .tables import table
+from .tables import progress_bar, table
+from .units import factor_text
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def run(name: str, ranks: list[int], sizes: list[int], console: Console) -> dict
     chosen = machine_named(scale.machine)
     rows = []
     asked = [(c, n) for c in paper.comparisons for n in ranks or scale.ranks]
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("", total=len(asked))
         for comparison, n in asked:
             progress.update(task, description=f"{comparison.operation}, {n} ranks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterable
 
 from .errors import FanlightError
 
@@ -22,6 +22,11 @@ def pyplot(otherwise: str = ""):
     return plt
 
 
+def check_ending(path: Path, endings: Iterable[str]):
+    if path.suffix.lower() not in endings:
+        raise FanlightError(f"{path}: neither {' nor '.join(endings)}", "Name a file that ends in one of them.")
+
+
 def check(*paths: Path | None):
     """Before what is to be written there takes long."""
     for path in filter(None, paths):
@@ -29,6 +34,16 @@ def check(*paths: Path | None):
             raise FanlightError(f"{path} is a folder", "Name a file in it.")
         if not path.absolute().parent.is_dir():
             raise FanlightError(f"{path}: its folder does not exist", "Make it first.")
+
+
+def check_plot(path: Path):
+    """By matplotlib, which takes a name without an ending as one of a .png."""
+    pyplot()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    check(path)
+    if path.suffix:
+        check_ending(path, [f".{ending}" for ending in FigureCanvasBase.get_supported_filetypes()])
 
 
 @contextmanager
@@ -41,7 +56,6 @@ def written(path: Path):
 
 def write(path: Path, writers: dict[str, Callable[[Path], None]]):
     """By the writer of such files: ".png": ..."""
-    if path.suffix.lower() not in writers:
-        raise FanlightError(f"{path}: neither {' nor '.join(writers)}", "Name a file that ends in one of them.")
+    check_ending(path, writers)
     with written(path):
         writers[path.suffix.lower()](path)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from . import _core
-from .tables import table
+from .tables import progress_bar, table
 
 
 # Values of the parameters that change schedules, besides the defaults.
@@ -48,8 +47,7 @@ def run(algorithms, sizes: range, calls: int, console: Console) -> int:
     """Prints a table; the number of algorithms with a fault, or 1 where nothing was to be proved."""
     t = table("operation", "algorithm", "cases", "result", numbers=("cases",))
     faulty = proved = 0
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-                  TimeRemainingColumn(), console=console, transient=True) as progress:
+    with progress_bar(console) as progress:
         # The work grows with the square of the ranks, and for every root again.
         task = progress.add_task("", total=len(algorithms) * sum(sizes))
         for a in algorithms:

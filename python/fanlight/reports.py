@@ -46,16 +46,24 @@ def load(file: Path) -> Report:
         raise FanlightError(f"{file}: {e.strerror}") from e
     except ValueError as e:
         raise FanlightError(f"{file}: {e}", "The program may have been ended while it wrote it.") from e
-    if isinstance(report, dict) and report.get("otherData", {}).get("fanlight_trace") == 1:
-        return of_trace(report)
-    if not isinstance(report, dict) or report.get("fanlight_report") != 1:
-        raise FanlightError(f"{file} is no report of this version of Fanlight")
-    return Report(report)
+    wrong = FanlightError(f"{file} is no report of this version of Fanlight")
+    try:
+        if report.get("otherData", {}).get("fanlight_trace") == 1:
+            return of_trace(report)
+        if report["fanlight_report"] != 1:
+            raise wrong
+        str(Report(report))  # it has what is shown
+        return Report(report)
+    except (LookupError, TypeError, AttributeError, ValueError) as e:
+        raise wrong from e
 
 
 def temporary(launcher: Launcher) -> Path:
     """A file for a report that is only shown: srun's rank 0, which writes it, may be on a node with another /tmp."""
-    folder = str(Path.cwd()) if launcher.is_srun else tempfile.gettempdir()
+    try:
+        folder = str(Path.cwd()) if launcher.is_srun else tempfile.gettempdir()
+    except OSError as e:
+        raise FanlightError(f"there is no folder for the report: {e.strerror}", "Name one in TMPDIR, or write the report to a file: --report-file FILE.") from e
     with written(Path(folder)):
         handle, name = tempfile.mkstemp(prefix="fanlight-report-", suffix=".json", dir=folder)
     os.close(handle)
@@ -65,6 +73,14 @@ def temporary(launcher: Launcher) -> Path:
 def of_single_ranks(file: Path) -> list[Path]:
     """Where each rank wrote its own, since the ranks never agreed on one of all (src/collective/gathering.h)."""
     return sorted(f for f in file.parent.glob(f"{escape_pattern(file.name)}.rank-*") if f.suffix.removeprefix(".rank-").isdigit())
+
+
+def remove_old(file: Path):
+    """What an earlier run has written; a device, a pipe or a link is somebody's own."""
+    with written(file):
+        for old in (file, *of_single_ranks(file)):
+            if old.is_file() and not old.is_symlink():
+                old.unlink()
 
 
 def why_none(what: str, file: Path, library: str) -> str:
@@ -162,7 +178,7 @@ def rules(report: dict) -> list[str]:
     cells: dict[tuple, dict] = {}
     for row in report.get("guard", []):
         conditions = {"ranks": row["ranks"], "nodes": row["nodes"], "oversubscribed": "yes" if row["oversubscribed"] else "no",
-                      "mpi": row["mpi"]}
+                      "mpi": row["mpi"], "blocking": "yes"}  # others it does not compare
         text = row["operation"] + "".join(f" {name}={value}" for name, value in conditions.items())
         cell = cells.setdefault((text, row["bytes_from"]), {"to": row["bytes_to"], "mpi": True, "ratios": [], "seen": 0})
         cell["mpi"] &= row["faster"] == "mpi"

@@ -148,8 +148,7 @@ def shared_array(comm: MPI.Comm, shape: Union[int, Tuple[int, ...]], dtype: DTyp
         memory = _map(node, max(count * dtype.itemsize, 1))
         array = numpy.frombuffer(memory, dtype, count).reshape(shape) if dtype.itemsize and count else numpy.empty(shape, dtype)
         if filled:
-            if comm.rank == root:
-                numpy.copyto(array, fill, casting="same_kind")
+            agree(comm, "shared_array", lambda: numpy.copyto(array, fill, casting="same_kind") if comm.rank == root else None)
             if leaders != MPI.COMM_NULL and leaders.size > 1:
                 flat = array.reshape(-1).view("u1")
                 for first in range(0, flat.size, _PIECE):

@@ -9,17 +9,24 @@ from typing import Optional
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from . import pictures
 from .errors import FanlightError
 from .machine import cache_folder
+from .tables import progress_bar, table
 from .units import format_bytes, format_seconds, parse_bytes
 
 
 def this_machine() -> Path:
     """Where `fanlight bench --limits` records the machine at hand."""
     return cache_folder() / "this.txt"
+
+
+def is_measured() -> bool:
+    try:
+        return this_machine().exists()
+    except (OSError, FanlightError):  # a home that this user may not read, or none
+        return False
 
 
 def machine_named(name: str):
@@ -109,11 +116,6 @@ def opinion(machine: str, operation: str, size: int, ranks: int, nodes: int, cho
     return rows
 
 
-def shown_progress() -> Progress:
-    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                    console=Console(stderr=True), transient=True)
-
-
 def compare(question: Question, sizes: list[int], name: str, progress) -> list[dict]:
     ways = list(question.ways(name))
     results = []
@@ -138,8 +140,6 @@ def best_of_each(results: list[dict]) -> dict[tuple[str, int], dict]:
 
 
 def show(results: list[dict], title: str, console: Console):
-    from .tables import table
-
     best = best_of_each(results)
     names = list(dict.fromkeys(r["algorithm"] for r in results))
     sizes = list(dict.fromkeys(r["size"] for r in results))
@@ -173,15 +173,15 @@ def plot(results: list[dict], title: str, path: Path):
 
 def simulate(
     operation: str = typer.Argument("", help="A collective operation; not with --paper."),
-    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=4096),
+    ranks: Optional[int] = typer.Option(None, "-n", "--ranks", min=1, max=4096, help="Number of ranks."),
     machine: str = typer.Option("this", "--machine", help="One that comes with Fanlight (`list` shows them), a file, or `this`, which "
                                                           "`fanlight bench --limits` has written."),
-    nodes: int = typer.Option(0, "--nodes", min=0, help="How many nodes the ranks are on; default: as few as hold them."),
+    nodes: int = typer.Option(0, "--nodes", min=0, max=4096, help="How many nodes the ranks are on; default: as few as hold them."),
     sizes: str = typer.Option("", "--sizes", help="Bytes of the vector or of a block: 8,64K or 8..8M (times 4 each), the default."),
     paper: str = typer.Option("", "--paper", help="A paper's own comparison on its machine: pruned-ring, intra-cell, rma-trees, spike-exchange "
                                                    "or dart-halo."),
     algorithm: str = typer.Option("", "--algorithm", help="Only this one; also with parameters: 'tree(degree=4)'."),
-    root: int = typer.Option(0, "--root", min=0),
+    root: int = typer.Option(0, "--root", min=0, help="The root of the operation, if it has one."),
     copied_once: str = typer.Option("32K", "--copied-once", help="Messages of at least this many bytes are read from the peer's memory in place."),
     own_pages: bool = typer.Option(False, "--own-pages", help="Place each rank's flags in its own memory, not all of them in one rank's."),
     timeline: Optional[Path] = typer.Option(None, "--timeline", help="Draw the best one at the first size, rank by rank: an SVG, or "
@@ -212,7 +212,7 @@ def simulate(
     if rules:
         from . import modelled_rules
 
-        with shown_progress() as progress:
+        with progress_bar() as progress:
             print(modelled_rules.text([cli.check_operation(operation)] if operation else modelled_rules.OPERATIONS, progress), end="")
         return
     if (delay or rate) and not against_measured:
@@ -235,7 +235,7 @@ def simulate(
         return
     question = Question(operation, ranks, machine_named(machine), nodes, root, copied_once=parse_bytes(copied_once), own_pages=own_pages)
     title = f"{operation}, {ranks} ranks" + (f" of {nodes} nodes" if nodes > 1 else "") + f", {question.machine.name}"
-    with shown_progress() as progress:
+    with progress_bar() as progress:
         if network:
             from . import networks
 

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from .bench_limits import Limits
+from .errors import FanlightError
 from .machine import contents, processor
 from .simulation import this_machine
 
@@ -89,13 +90,13 @@ def text(lines: list[dict], cpus: list[int], step: float = STEP, begin: float = 
 
 def save(lines: list[dict], messages):
     """Where `--machine this` finds it."""
-    path = this_machine()
     try:
+        path = this_machine()
         contents = text(lines, sorted(os.sched_getaffinity(0)))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(contents)
         messages.print(f"written: {path}, for --machine this", markup=False, highlight=False)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, LookupError, FanlightError) as e:
         messages.print(f"no machine for --machine this: {e}", markup=False, highlight=False)
 
 

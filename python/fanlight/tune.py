@@ -12,13 +12,13 @@ from typing import List, Optional
 import typer
 from rich.console import Console
 
-from . import mpis, tune_noise, tune_plan, tune_rules
+from . import mpis, pictures, tune_noise, tune_plan, tune_rules
 from . import tune_statistics as stats
 from .errors import FanlightError
 from .machine import machine_cores
 from .tune_plan import SIZES
 from .tune_rules import Measured
-from .units import format_bytes, parse_bytes
+from .units import format_bytes, parse_bytes, parse_operations, parse_ranks
 
 console = Console() if sys.stdout.isatty() else Console(width=150)
 messages = Console(stderr=True)
@@ -36,7 +36,8 @@ def tune(
     show: bool = typer.Option(False, "--show", help="Show what was measured: who wins, and by how much."),
     check: bool = typer.Option(False, "--check", help="Measure a part again and report what no longer holds."),
     part: float = typer.Option(0.1, "--part", min=0.01, max=1, help="With --check: which part."),
-    resume: bool = typer.Option(False, "--resume", help="Continue a run that was interrupted, with its options."),
+    resume: bool = typer.Option(False, "--resume",
+                                help="Continue a run that was interrupted, with its options; of those given now only -o and --programs count."),
     file: Optional[Path] = typer.Option(None, "--file", help="With --show and --check: this file of rules; default: this machine's."),
     programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER", help="Where the fanlight-tune-<mpi> are; a missing one is compiled."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG", help="One argument for mpiexec; may be repeated."),
@@ -45,8 +46,12 @@ def tune(
     from . import bench_run, tune_run
     from .cli import core
 
-    if output and output.suffix == ".json":
-        raise FanlightError(f"{output}: what is measured goes there, beside the rules", "Name the rules' file, for instance mine.rules.")
+    if output and not show and output.suffix in (".json", ".svg", ".png"):
+        raise FanlightError(f"{output}: " + ("what is measured goes there, beside the rules" if output.suffix == ".json" else "a map is drawn with --show"),
+                            "Name the rules' file, for instance mine.rules.")
+    if output and show:
+        pictures.check_ending(output, (".svg", ".png"))
+        pictures.check(output)
     if sum((show, check, resume)) > 1:
         raise FanlightError("--show, --check and --resume exclude each other", "Leave all but one out.")
     if show:
@@ -68,15 +73,25 @@ def tune(
         raise typer.Exit(1 if aged else 0)
     if resume:
         plan, done = tune_run.interrupted(core())
+        plan["output"] = str(output.absolute()) if output else plan["output"]
     else:
-        plan = {"format": 1, "mpi": mpi, "ranks": _numbers(ranks), "operations": _operations(operation), "minutes": minutes,
+        plan = {"format": 1, "mpi": mpi, "ranks": sorted(parse_ranks(ranks, 2)) if ranks else
+                tune_plan.numbers_of_ranks(machine_cores(), sorted(os.sched_getaffinity(0))),
+                "operations": parse_operations(operation, tune_plan.ALL) or list(tune_plan.ALL), "minutes": minutes,
                 "sizes": sorted({_size(s) for s in (sizes or SIZES).split(",")}), "output": str(output.absolute()) if output else "",
                 "seed": random.randrange(1 << 30), "launcher_arg": launcher_arg}
         done = []
     contenders = bench_run.find_contenders([w for w in plan["mpi"].split(",") if w], programs, bench_run.TUNE)
+    tune_rules.check_writable(Path(plan["output"]) if plan["output"] else tune_rules.own_folder(core()) / "rules")
     tune_noise.refuse_if_busy()
+    if not resume:
+        tune_run.keep_interrupted(core())
     run = tune_run.Run(core(), plan, done, contenders)
-    run.measure()
+    try:
+        run.measure()
+    except KeyboardInterrupt:
+        messages.print("interrupted; `fanlight tune --resume` continues", markup=False, highlight=False)
+        raise
     run.write()
 
 
@@ -88,27 +103,6 @@ def _size(text: str) -> int:
     if size == 0 or size % 8:
         raise FanlightError(f"--sizes {text}: no multiple of 8 bytes", "Reductions are of doubles: take 8, 64, 1K ...")
     return size
-
-
-def _operations(given: list[str]) -> list[str]:
-    known = list(tune_plan.ALL)
-    names = [w.replace("-", "_") for words in given for w in words.split(",") if w]
-    for name in names:
-        if name not in known:
-            raise FanlightError(f"--operation {name}: unknown", "There are: " + ", ".join(known) + ".")
-    return names or known
-
-
-def _numbers(given: str) -> list[int]:
-    if not given:
-        return tune_plan.numbers_of_ranks(machine_cores(), sorted(os.sched_getaffinity(0)))
-    try:
-        numbers = [int(n) for n in given.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 2:
-        raise FanlightError(f"-n {given}: no numbers of ranks", "Write for instance -n 2,8.")
-    return sorted(set(numbers))
 
 
 def _files(core, file: Path | None, mpi: str) -> list[Path]:
@@ -168,6 +162,16 @@ def _to_compare(core, before: Measured, ranks: int, operation: str, size: int, c
     return list(dict.fromkeys([name for name in first if name in others] + others))[:tune_plan.FINALISTS]
 
 
+def _where(measured: Measured) -> str:
+    return ", ".join(measured.fingerprint[key] for key in ("processor", "domains", "kernel", "mpi", "binding"))
+
+
+def _seconds(before: Measured, ranks: int, cell: tune_plan.Cell) -> float:
+    """As long as it was measured then, in one launch."""
+    of_its_number = sum(n == ranks for n, _, _ in before.cells)
+    return before.seconds.get((ranks, *cell.key)) or 60 * before.minutes / of_its_number
+
+
 def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: list[str]) -> int:
     from . import bench_run, tune_run
 
@@ -182,10 +186,14 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
         keys = random.sample(sorted(ranges), max(1, round(len(ranges) * part)))
         cells = [tune_plan.Cell(o, s, _to_compare(core, before, n, o, s, ranges[o, s].choice)) for o, s in keys]
         cells = [c for c in cells if c.candidates]
-        plan = {"ranks": [n], "minutes": before.minutes * part, "seed": random.randrange(1 << 30), "launcher_arg": launcher_arg, "output": ""}
+        plan = {"ranks": [n], "minutes": sum(_seconds(before, n, c) for c in cells) / 60, "seed": random.randrange(1 << 30),
+                "launcher_arg": launcher_arg or before.launcher_arg, "output": ""}
         run = tune_run.Run(core, plan, [], contenders, launches=1, cells=cells)
         run.measure()
         for m in run.measured():
+            if m.fingerprint != before.fingerprint:
+                console.print(f"{path.name}, {n} ranks: not compared: measured on {_where(before)}, now on {_where(m)}", markup=False, highlight=False)
+                continue
             if why := tune_noise.restless(m):
                 raise FanlightError(f"the machine was busy: {why}", "Such times mean nothing. Try again when it is idle.")
             said = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,13 +38,13 @@ def places(core, measured: Measured) -> dict[int, dict[str, dict[int, Place]]]:
     return out
 
 
-def agreement(core, before: Measured, now: Measured) -> tuple[int, int]:
-    """In how many cells both have the same choice, and how many both have; of one kind of machine."""
+def agreement(core, before: Measured, now: Measured, anew: set | None = None) -> tuple[int, int]:
+    """In how many cells both have the same choice, and how many both have; of one kind of machine, and of those measured anew."""
     if before.fingerprint != now.fingerprint:
         return 0, 0
     here, there = ({(n, o, size): place.choice for n, rows in places(core, m).items() for o, row in rows.items() for size, place in row.items()}
                    for m in (before, now))
-    common = here.keys() & there.keys()
+    common = {key for key in here.keys() & there.keys() if anew is None or key in anew}
     return sum(here[key] == there[key] for key in common), len(common)
 
 
@@ -51,11 +52,12 @@ def _columns(rows: dict[str, dict[int, Place]]) -> list[int]:
     return sorted({size for operation, row in rows.items() if not operation.endswith("barrier") for size in row}) or [8]
 
 
-def _at(rows, operation: str, column: int, columns: list[int]) -> Place | None:
-    # A barrier has no size: it stands in the first column.
-    if operation.endswith("barrier"):
-        return next(iter(rows[operation].values())) if column == columns[0] else None
-    return rows[operation].get(column)
+def cells(rows: dict[str, dict[int, Place]], columns: list[int]) -> Iterator[tuple[int, int, Place, list[str]]]:
+    """Row, column, and what stands there, also in words.  A barrier has no size: it stands in the first column."""
+    for j, (operation, row) in enumerate(rows.items()):
+        at = {columns[0]: next(iter(row.values()))} if operation.endswith("barrier") else row
+        for i, place in ((i, at[column]) for i, column in enumerate(columns) if column in at):
+            yield j, i, place, ["MPI library"] if place.choice == stats.NATIVE else [f"{place.speedup:.2f}", place.choice]
 
 
 def _title(measured: Measured, ranks: int) -> str:
@@ -70,17 +72,11 @@ def show(core, measured: Measured, path: Path, console: Console):
     for ranks, rows in places(core, measured).items():
         columns = _columns(rows)
         t = table("operation", *map(format_bytes, columns), title=f"{_title(measured, ranks)}: how many times as fast as the MPI library's own, by what")
-        for operation in rows:
-            cells = []
-            for column in columns:
-                place = _at(rows, operation, column, columns)
-                if place is None:
-                    cells.append(Text(""))
-                elif place.choice == stats.NATIVE:
-                    cells.append(Text("MPI", "dim"))
-                else:
-                    cells.append(Text(f"{place.speedup:.2f} {place.choice}", "green"))
-            t.add_row(operation, *cells)
+        shown = [[Text("") for _ in columns] for _ in rows]
+        for j, i, place, words in cells(rows, columns):
+            shown[j][i] = Text("MPI", "dim") if place.choice == stats.NATIVE else Text(" ".join(words), "green")
+        for operation, row in zip(rows, shown):
+            t.add_row(operation, *row)
         console.print(t)
     wrong = [(key, a, why) for key, whys in measured.excluded.items() for a, why in whys.items() if why.startswith("wrong")]
     for (ranks, operation, size), algorithm, why in wrong:
@@ -94,9 +90,11 @@ def write(core, measured: Measured, path: Path):
     pictures.write(path, {".svg": partial(_svg, core, measured), ".png": partial(_png, core, measured)})
 
 
-def _color(speedup: float) -> tuple[float, float, float]:
-    """White where nothing is gained, green from twice as fast on to four times."""
-    share = min(max(speedup - 1, 0) / 3, 1) ** 0.5
+def _color(place: Place) -> tuple[float, float, float]:
+    """Gray where the MPI library's own was kept; white where nothing is gained, green from twice as fast on to four times."""
+    if place.choice == stats.NATIVE:
+        return (0.93,) * 3
+    share = min(max(place.speedup - 1, 0) / 3, 1) ** 0.5
     return tuple(1 - share * (1 - of) for of in (0.16, 0.62, 0.36))
 
 
@@ -112,20 +110,14 @@ def _svg(core, measured: Measured, path: Path):
         for i, column in enumerate(columns):
             parts.append(f'<text x="{_NAMES + _WIDTH * (i + 0.5)}" y="{y + 38}" text-anchor="middle">{format_bytes(column)}</text>')
         for j, operation in enumerate(rows):
-            top = y + _TOP + _HEIGHT * j
-            parts.append(f'<text x="{_NAMES - 8}" y="{top + 21}" text-anchor="end">{said(operation)}</text>')
-            for i, column in enumerate(columns):
-                place = _at(rows, operation, column, columns)
-                if place is None:
-                    continue
-                native = place.choice == stats.NATIVE
-                r, g, b = (round(255 * c) for c in ((0.93,) * 3 if native else _color(place.speedup)))
-                x = _NAMES + _WIDTH * i
-                parts.append(f'<rect x="{x}" y="{top}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" fill="rgb({r},{g},{b})"/>')
-                lines = ["MPI library"] if native else [f"{place.speedup:.2f}", place.choice]
-                for k, line in enumerate(lines):
-                    parts.append(f'<text x="{x + _WIDTH / 2 - 1}" y="{top + 13 + 13 * k + (7 if len(lines) == 1 else 0)}" font-size="10" '
-                                 f'text-anchor="middle">{said(line[:22])}</text>')
+            parts.append(f'<text x="{_NAMES - 8}" y="{y + _TOP + _HEIGHT * j + 21}" text-anchor="end">{said(operation)}</text>')
+        for j, i, place, lines in cells(rows, columns):
+            x, top = _NAMES + _WIDTH * i, y + _TOP + _HEIGHT * j
+            r, g, b = (round(255 * c) for c in _color(place))
+            parts.append(f'<rect x="{x}" y="{top}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" fill="rgb({r},{g},{b})"/>')
+            for k, line in enumerate(lines):
+                parts.append(f'<text x="{x + _WIDTH / 2 - 1}" y="{top + 13 + 13 * k + (7 if len(lines) == 1 else 0)}" font-size="10" '
+                             f'text-anchor="middle">{said(line[:22])}</text>')
         y += _TOP + _HEIGHT * len(rows) + 20
     path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" font-family="sans-serif" font-size="12">'
                     '<rect width="100%" height="100%" fill="white"/>' + "".join(parts) + "</svg>\n", encoding="utf-8")
@@ -141,12 +133,9 @@ def _png(core, measured: Measured, path: Path):
     for axis, (ranks, rows) in zip(axes.flat, maps.items()):
         columns, names = _columns(rows), list(rows)
         image = [[(1.0, 1.0, 1.0)] * len(columns) for _ in names]
-        for j, operation in enumerate(names):
-            for i, column in enumerate(columns):
-                if place := _at(rows, operation, column, columns):
-                    native = place.choice == stats.NATIVE
-                    image[j][i] = (0.93,) * 3 if native else _color(place.speedup)
-                    axis.text(i, j, "MPI library" if native else f"{place.speedup:.2f}\n{place.choice[:22]}", ha="center", va="center", fontsize=6)
+        for j, i, place, words in cells(rows, columns):
+            image[j][i] = _color(place)
+            axis.text(i, j, "\n".join(word[:22] for word in words), ha="center", va="center", fontsize=6)
         axis.imshow(image, aspect="auto")
         axis.set_xticks(range(len(columns)), [format_bytes(c) for c in columns])
         axis.set_yticks(range(len(names)), names)

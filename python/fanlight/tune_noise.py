@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from . import tune_statistics as stats
@@ -49,9 +50,10 @@ def refuse_if_busy():
                             "Times would mean nothing. Wait until it is idle, or take a node of your own. Nothing was written.")
 
 
-def restless(measured: Measured) -> str:
-    """Why the measurement is useless; empty if it is not."""
-    for ranks, run in measured.runs.items():
+def restless(measured: Measured, numbers: Iterable[int] | None = None) -> str:
+    """Why the measurement, or that of these numbers of ranks, is useless; empty if it is not."""
+    for ranks in numbers or measured.runs:
+        run = measured.runs[ranks]
         crowded = CROWDED if run["oversubscribed"] else 1
         cells = [launches for (n, _, _), launches in measured.cells.items() if n == ranks and launches]
         for what, of, bound in (("within a run", stats.spread, MOST_SPREAD), ("from run to run", stats.drift, MOST_DRIFT)):

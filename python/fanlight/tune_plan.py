@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from . import this_machine
+from .bench_limits import ALL_IN, ALL_OUT
 
 # Its sizes a rule can ask for.
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "gather", "scatter",
@@ -19,9 +20,6 @@ ALL = (*OPERATIONS, *OF_ANY_SIZE, *NON_BLOCKING)
 SIZES = "8,64,512,4K,16K,64K,256K,1M,4M"
 FINALISTS = 4      # with the built-in rules' choice no more than bench/tune.c measures to the end
 MEMORY = 64 << 20  # of a rank's buffers
-# How many blocks of the size a rank has in its buffers, where it is more than two: "all" are as many as ranks.
-_ALL_BLOCKS = {"allgather": 1, "allgatherv": 1, "gather": 1, "gatherv": 1, "scatter": 1, "scatterv": 1, "alltoall": 2, "alltoallv": 2,
-               "reduce_scatter_block": 1, "reduce_scatter": 1}
 
 
 @dataclass
@@ -64,7 +62,7 @@ def numbers_of_ranks(cores: int, cpus: list[int]) -> list[int]:
 
 
 def fits(operation: str, size: int, ranks: int) -> bool:
-    blocks = _ALL_BLOCKS.get(collective(operation), 0) * ranks + 3  # of neighborhoods: two to each side
+    blocks = ((collective(operation) in ALL_IN) + (collective(operation) in ALL_OUT)) * ranks + 3  # of neighborhoods: two to each side
     return size * blocks + (1 << 16) <= MEMORY and size * ranks < 1 << 31
 
 

@@ -3,12 +3,14 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "collective/hooks.h"
 #include "collective/library.h"
 #include "config/config.h"
+#include "schedule/problem.h"
 #include "topology/cores.h"
 #include "topology/fingerprint.h"
 
@@ -28,6 +30,18 @@ Known& all_known() {
     return k;
 }
 
+// Measured rules depend on how rank 0 is bound and on whether ranks share cores; the bits of sums then must not.  Left out
+// are lines and not their ends, which are counted in what is said of a rule.
+std::string without_reductions(const std::string& text) {
+    std::istringstream in(text);
+    std::string kept;
+    for (std::string line, name; std::getline(in, line); kept += '\n') {
+        std::istringstream words(line);
+        if (!(words >> name) || name.starts_with('#') || !reduces(operation_from(name))) kept += line;
+    }
+    return kept;
+}
+
 // A file that is wrong, of an older version for instance, is no reason to end a program that ran well before it.
 TunedRules read() {
     const std::string file = tuned_file(config().tuned, mpi_version(), own_cpus()).string();
@@ -40,6 +54,7 @@ TunedRules read() {
         // Other ranks may not have the file of a plan.
         if (rules.text.find("file(") != std::string::npos) throw std::invalid_argument(file + ": plans from files are for FANLIGHT_RULES");
         Selector("", "", "", rules);
+        if (config().rounding == "nodes") rules.text = without_reductions(rules.text);
         return rules;
     } catch (const std::invalid_argument& e) {
         say(std::string(e.what()) + ": the measured rules are left out (`fanlight tune` writes them again)");

@@ -164,6 +164,15 @@ def test_ranks_with_different_files(mpi, tmp_path, fanlight_only):
     assert [said[f"backwards rank {r}"] for r in range(3)] == ["binomial"] * 3, str(result)
 
 
+def test_the_bits_of_sums_do_not_follow_what_was_measured(tmp_path, fanlight_only):
+    """Which file holds depends on how rank 0 is bound."""
+    (tmp_path / "x.rules").write_text("allreduce -> ring  # measured\nbcast -> linear\n")
+    for rounding, expected in (("own", True), ("nodes", False)):
+        result = run(MPICH, 3, "collectives --quick --only=allreduce,bcast", {"TUNED": tmp_path / "x.rules", "ROUNDING": rounding}).must_be_ok()
+        assert ("ring" in result.report.algorithms("allreduce")) == expected, str(result)
+        assert "linear" in result.report.algorithms("bcast"), str(result)
+
+
 def test_a_wrong_file_is_left_out(tmp_path, fanlight_only):
     for text, why in (("allreduce -> no-such-thing\n", "unknown algorithm"), ("bcast -> file(x.plan)\n", "plans from files"), ("", "cannot be read")):
         (tmp_path / "x.rules").write_text(text)

@@ -1,9 +1,13 @@
 """`fanlight bench` on what is not among its defaults."""
 
 import json
+import os
+import signal
 import subprocess
+import sys
 
 import pytest
+import typer.testing
 
 from environments import environment_of
 from fanlight import bench, bench_run, mpis
@@ -66,6 +70,48 @@ def test_what_was_measured_is_shown_where_it_cannot_be_written(fanlight):
 def test_what_does_not_fit_is_said(fanlight):
     said = fanlight("bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "allgather", "--sizes", "64M").stderr
     assert "left out: MPICH, 2 ranks, allgather 64M: more than the memory allowed" in said
+
+
+def test_an_interruption_keeps_what_was_measured(clean, monkeypatch, tmp_path):
+    from fanlight.cli import app
+
+    really, calls = bench_run.run_once, []
+
+    def interrupted(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return really(*arguments, **options)
+
+    monkeypatch.setattr(bench_run, "run_once", interrupted)
+    done = typer.testing.CliRunner().invoke(app, ["bench", "--quick", "--mpi", f"mpich={environment_of('mpich')}", "--operation", "barrier,bcast,reduce",
+                                                  "--sizes", "8", "--output", str(tmp_path / "o.json")])
+    assert (tmp_path / "o.json").exists(), f"{done.output} {done.exception!r}"
+    record = json.loads((tmp_path / "o.json").read_text())
+    assert done.exit_code == 1 and len(calls) == 2 and "barrier" in done.output
+    assert {r["operation"] for r in record["results"]} == {"barrier"} and record["problems"] == [bench.INTERRUPTED]
+
+
+def test_one_mpi_is_named_once(clean):
+    with pytest.raises(FanlightError, match="mpich more than once"):
+        bench_run.find_contenders(["mpich", f"mpich={environment_of('mpich')}"])
+
+
+def test_a_signal_ends_the_job(clean, tmp_path):
+    """Which is in a session of its own."""
+    program = ("import os, signal, sys, threading; from fanlight import bench_run, launch\n"
+               "launch.command_line = lambda *_: ['sh', '-c', f'echo $$ > {sys.argv[1]}; kill -TERM {os.getpid()}; exec sleep 100']\n"
+               "class Mpi: environment = {}\n"
+               "bench_run.run_once(bench_run.Contender('mpich', 'MPICH', Mpi, None), 2, 2, [], False)")
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "pid"], timeout=60)
+    assert done.returncode == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_plots_ending_is_checked_first(fanlight, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert ".png" in fanlight("bench", "--plot", tmp_path / "x.foo", code=2).stderr
 
 
 def test_a_launchers_message_is_no_markup(fanlight):

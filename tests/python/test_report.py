@@ -68,7 +68,7 @@ def test_rules_of_the_guard(tmp_path, fanlight):
     assert "4 rules" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "rules.txt").stderr
     assert "No such file" in fanlight("report", tmp_path / "r.json", "--rules", tmp_path / "none/rules.txt", code=2).stderr
     text = (tmp_path / "rules.txt").read_text()
-    conditions = "ranks=4 nodes=1 oversubscribed=no mpi=mpich"
+    conditions = "ranks=4 nodes=1 oversubscribed=no mpi=mpich blocking=yes"
     assert text.splitlines()[1:] == [f"allgather {conditions} bytes=64..255 -> native  # 1.50 to 2.25 times as fast",
                                      f"allgather {conditions} bytes=512..1023 -> native  # 1.50 times as fast",
                                      f"allgatherv {conditions} bytes=0..0 -> native  # 1.50 times as fast",

@@ -269,6 +269,55 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_starts(fanlight
     assert "is a folder" in fanlight("run", option, tmp_path, python, "-c", "print(7)", code=2).stderr
 
 
+def test_what_is_no_file_of_an_earlier_run_stays(tmp_path):
+    old, pipe, target, link = (tmp_path / name for name in ("old", "pipe", "target", "link"))
+    os.mkfifo(pipe)
+    link.symlink_to(target)
+    for file in (old, target, tmp_path / "old.rank-1"):
+        file.write_text("")
+    for file in (old, pipe, link, tmp_path / "none"):
+        reports.remove_old(file)
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["link", "pipe", "target"]
+
+
+def test_no_folder_for_the_report(clean, monkeypatch):
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(FanlightError, match="no folder for the report"):
+        reports.temporary(launch.Launcher(Path("mpiexec")))
+
+
+def test_a_path_that_is_not_preloaded(clean, tmp_path):
+    for name in ("a b", "a:b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "libfanlight-mpich.so").write_text("")
+        clean.setenv("FANLIGHT_LIB_DIR", str(folder))
+        with pytest.raises(FanlightError, match="space or colon"):
+            libraries.preload_for("mpich")
+        assert libraries.library_for("mpich").parent == folder, "for a program that loads it itself"
+
+
+@pytest.mark.parametrize("words,said", [(("explain", "bcast", "²"), "not a number of bytes"), (("explain", "bcast", "9" * 25), "no message has"),
+                                        (("explain", "bcast", "8", "-n", "9" * 12), "-n"), (("verify", "bcast", "-n", "9" * 12), "not a number of ranks"),
+                                        (("count", "bcast", "--root", "9" * 12), "--root"), (("doctor", "--mpi", "foo"), "--mpi foo: unknown"),
+                                        (("report", "r.json", "--rules", "a", "-o", "b"), "Leave one"), (("report", "r.json"), "no report")])
+def test_odd_input(fanlight, tmp_path, words, said):
+    (tmp_path / "r.json").write_text('{"fanlight_report": 1}')
+    assert said in " ".join(fanlight(*words, code=2, cwd=tmp_path).stderr.split())
+
+
+def test_without_a_home(fanlight, tmp_path):
+    """No folder of this user's, or one that cannot be read: there is nothing in it."""
+    (tmp_path / "file").write_text("")
+    for home in (tmp_path / "file", tmp_path / "none"):
+        env = {"HOME": str(home), "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": str(home)}
+        assert "binomial" in fanlight("explain", "bcast", "8", "-n", 16, "--mpi", "mpich", env={**env, "FANLIGHT_ALGORITHM": "bcast:binomial"}).stdout
+        assert "no interrupted run" in fanlight("tune", "--resume", env=env, code=2).stderr
+
+
 def test_the_report_of_srun_is_where_other_nodes_see_it(clean, tmp_path):
     clean.chdir(tmp_path)
     for name, folder in (("srun", tmp_path), ("mpiexec", Path(tempfile.gettempdir()))):

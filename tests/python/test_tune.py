@@ -7,7 +7,8 @@ import xml.dom.minidom
 
 import pytest
 
-from fanlight import _core, tune, tune_map, tune_noise, tune_plan, tune_rules
+from environments import environment_of
+from fanlight import _core, bench_run, tune, tune_map, tune_noise, tune_plan, tune_rules, tune_run
 from fanlight import tune_statistics as stats
 from fanlight.errors import FanlightError
 
@@ -269,7 +270,7 @@ def test_others_are_kept(tmp_path):
     old, new = made(["bcast"], ranks=2), made(["allreduce"])
     old.date, old_key = "2025-01-01", (2, "bcast", 8)
     new.follow(_core, old)
-    assert new.cells[old_key] == old.cells[old_key] and new.when(2, "bcast") == "2025-01-01" and new.when(4, "allreduce") == new.date
+    assert new.cells[old_key] == old.cells[old_key] and new.when(*old_key) == "2025-01-01" and new.when(4, "allreduce", 8) == new.date
     assert new.earlier[old_key] == {(r.ranks, r.operation, size): r.choice for r in tune_rules.decide(_core, old) for size in r.sizes}[old_key]
     # Each with the state in which it was measured, also when that is another one now.
     other, now = made(["bcast"]), made(["allreduce"])
@@ -279,9 +280,18 @@ def test_others_are_kept(tmp_path):
     now.save(tmp_path / "now.json")
     assert tune_rules.Measured.load(tmp_path / "now.json").run(4, "bcast") == other.runs[4]
     # What was measured anew, or elsewhere, is not.
-    newer = made(["bcast"], [64], ranks=2)
+    newer = made(["bcast"], [64], ranks=2, binomial=0.4)
     newer.follow(_core, old)
-    assert list(newer.cells) == [(2, "bcast", 64)]
+    assert newer.cells[2, "bcast", 64] != old.cells[2, "bcast", 64] and newer.when(2, "bcast", 64) == newer.date
+    # ... by the cell: one size again leaves the others, each with its date.
+    assert newer.sizes(2, "bcast") == [8, 64, 4096] and newer.when(*old_key) == "2025-01-01"
+    assert "2025-01-01 to 2026-11-24" in tune_rules.text(_core, newer, tune_rules.decide(_core, newer))
+    assert tune_map.agreement(_core, old, newer, {(2, "bcast", 64)}) == (1, 1), "those carried over do not count"
+    # Where single copy was found differently one rule holds for both.
+    differently = made(["bcast"], [64], ranks=2)
+    differently.runs[2] = {**differently.runs[2], "single_copy": False}
+    differently.follow(_core, old)
+    assert differently.run(2, "bcast")["single_copy"] is None and differently.sizes(2, "bcast") == [8, 64, 4096]
     elsewhere = made(["allreduce"])
     elsewhere.fingerprint = {**elsewhere.fingerprint, "binding": "core"}
     elsewhere.follow(_core, old)
@@ -316,6 +326,27 @@ def test_explain(tuned, fanlight):
     for off in ({"FANLIGHT_TUNED": "off"}, {"XDG_CONFIG_HOME": "/nowhere"}, {"FANLIGHT_ALGORITHM": "allreduce:ring"}):
         assert tuned.name not in fanlight("explain", "allreduce", "64", "-n", 2, env=off).stdout
     assert tuned.name not in fanlight("explain", "allreduce", "64", "-n", 2, "--mpi", "openmpi").stdout
+    sums = {"FANLIGHT_ROUNDING": "nodes", "FANLIGHT_CORES": "2"}  # of which no measurement decides the order
+    assert [tuned.name in fanlight("explain", o, "64", "-n", 2, env=sums).stdout.replace("\n", "") for o in ("allreduce", "bcast")] == [False, True]
+    # Another binding's file says something else.
+    other = made(["allreduce"], [64], ranks=2, ring=0.5)
+    tune_rules.write(_core, other, tuned.with_name(tuned.name.replace("-unbound-", "-core-")))
+    said = " ".join(fanlight("explain", "allreduce", "64", "-n", 2, env={"COLUMNS": "400", "FANLIGHT_CORES": "2"}).stdout.split())
+    assert "ranks bound to cores ring, by" in said and "ranks not bound binomial, by" in said, said
+
+
+def test_explain_where_a_measured_file_says_nothing(tuned, fanlight):
+    assert "left out" in fanlight("explain", "bcast", env={"FANLIGHT_TUNED": "/missing"}).stdout
+    tuned.write_text("bcast ranks=2 -> binomial  # mine | because: it is better\n")
+    said = fanlight("explain", "bcast", "64", "-n", 2, env={"COLUMNS": "400"}).stdout
+    assert "binomial" in said and tuned.name in said
+
+
+def test_where_rules_are_written_programs_look(clean, tmp_path):
+    clean.setenv("FANLIGHT_TUNED", str(tmp_path))
+    assert tune_rules.own_folder(_core) == tmp_path
+    clean.setenv("FANLIGHT_TUNED", "off")
+    assert tune_rules.own_folder(_core) != tmp_path
 
 
 def test_show(tuned, fanlight, tmp_path):
@@ -328,6 +359,7 @@ def test_show(tuned, fanlight, tmp_path):
     fanlight("tune", "--show", "-o", tmp_path / "map.png")
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
     assert ".svg nor .png" in fanlight("tune", "--show", "-o", tmp_path / "map.pdf", code=2).stderr
+    assert "--show" in fanlight("tune", "-o", tmp_path / "map.svg", code=2).stderr
 
 
 def test_aged():
@@ -397,3 +429,101 @@ def test_a_file_that_is_no_tune_file(fanlight, tmp_path):
     (tmp_path / "x.rules").write_text("")
     (tmp_path / "x.json").write_text(json.dumps({"format": 2}))
     assert "is no file of fanlight tune" in fanlight("tune", "--show", "--file", tmp_path / "x.rules", code=2).stderr
+
+
+# --- a run that does not come to its end --------------------------------------------------
+
+PLAN = {"format": 1, "mpi": "mpich", "ranks": [2, 4], "operations": ["bcast"], "minutes": 0.1, "sizes": [64], "output": "", "seed": 1, "launcher_arg": []}
+
+
+def lines(mpi, ranks, sizes=(64,), launches=3):
+    of = {"mpi": mpi, "ranks_": ranks}
+    found = [{**of, "type": "run", "launch": 0, "library": f"{mpi.upper()} Version: 5.0.2", "nodes": 1}, {**of, "type": "cpus", "launch": 0, "cpus": []},
+             {**of, "type": "facts", "launch": 0, "single_copy": True, "oversubscribed": False}]
+    return found + [{**of, "type": "cell", "launch": i, "operation": "bcast", "size": size,
+                     "medians": {NATIVE: windows(1, seed=i), "binomial": windows(0.5, seed=10 + i)}} for size in sizes for i in range(launches)]
+
+
+class Contender:
+    def __init__(self, key):
+        self.key = self.label = key
+
+
+@pytest.fixture
+def run(clean, tmp_path, monkeypatch):
+    clean.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def made_of(done, contenders=("mpich",), **plan):
+        return tune_run.Run(_core, {**PLAN, **plan}, done, [Contender(key) for key in contenders])
+
+    return made_of
+
+
+def rules_in(tmp_path):
+    return "".join(path.read_text() for path in sorted(tmp_path.glob("fanlight/tuned/*.rules")))
+
+
+def test_one_busy_part_does_not_take_the_others_along(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(tune_noise, "restless", lambda m, numbers: "it shook" if 4 in numbers else "")
+    half = run(lines("mpich", 2) + lines("mpich", 4))
+    tune_run._work_file(_core).parent.mkdir()
+    with pytest.raises(FanlightError, match="it shook"):
+        half.write()
+    assert "ranks=2" in rules_in(tmp_path) and "ranks=4" not in rules_in(tmp_path)
+    # What is left to measure is what was busy.
+    _, done = tune_run.interrupted(_core)
+    assert {r["ranks_"] for r in done} == {2}
+
+
+def test_an_mpi_that_does_not_start_does_not_take_the_others_along(run, tmp_path, monkeypatch):
+    def measure(self, contender, ranks, *_):
+        if contender.key == "openmpi":
+            raise FanlightError("it does not start")
+        self.lines += lines(contender.key, ranks)
+
+    monkeypatch.setattr(tune_run.Run, "_measure_number", measure)
+    both = run([], ("openmpi", "mpich"))
+    both.measure()
+    with pytest.raises(FanlightError, match="left out: it does not start"):
+        both.write()
+    assert "ranks=4" in rules_in(tmp_path)
+    with pytest.raises(FanlightError, match="^it does not start"):
+        alone = run([], ("openmpi",))
+        alone.measure()
+        alone.write()
+
+
+def test_what_was_measured_after_all_counts(run):
+    failed = {"type": "unmeasured", "mpi": "mpich", "ranks_": 2, "launch": 0, "operation": "bcast", "size": 64}
+    m, = run([failed, *lines("mpich", 2)], ranks=[2]).measured()
+    assert (2, "bcast", 64) in m.cells and not m.unmeasured
+    m, = run([failed, *lines("mpich", 2, [8])], ranks=[2]).measured()
+    assert m.unmeasured == {(2, "bcast", 64)}
+
+
+def test_an_interrupted_run_is_kept(clean):
+    path = tune_run._work_file(_core)
+    path.parent.mkdir()
+    path.write_text(json.dumps(PLAN) + "\n" + "".join(json.dumps(r) + "\n" for r in lines("mpich", 2)))
+    text = path.read_text()
+    tune_run.keep_interrupted(_core)
+    assert not path.exists() and path.with_suffix(".old").read_text() == text
+
+
+def test_the_users_settings_are_not_measured(clean, monkeypatch):
+    seen = {}
+
+    def run_once(contender, *_, **__):
+        seen.update(contender.settings)
+        return bench_run.Outcome([])
+
+    monkeypatch.setattr(bench_run, "run_once", run_once)
+    clean.setenv("FANLIGHT_TRANSPORT", "message")
+    tune_run.launched(_core, bench_run.Contender("mpich", "MPICH", None, None, {"FANLIGHT_WAIT": "yield"}), 2, [], [], print)
+    assert all(seen[s.variable] == s.default for s in _core.settings() if s.same) and seen["FANLIGHT_TUNED"] == "off" and seen["FANLIGHT_WAIT"] == "yield"
+
+
+def test_where_nothing_can_be_written_nothing_is_measured(fanlight, tmp_path):
+    (tmp_path / "file").write_text("")
+    for output in (tmp_path / "file/x.rules", tmp_path):
+        assert str(output) in fanlight("tune", "--mpi", f"mpich={environment_of('mpich')}", "-o", output, code=2).stderr

@@ -51,6 +51,8 @@ refused(ValueError, ["`x` and `out` overlap"], fanlight.allreduce, both[:4], out
 refused(TypeError, ["`x` is missing"], fanlight.allreduce, None)
 refused(TypeError, ["`op`", "str"], fanlight.allreduce, double, "SUM")
 refused(ValueError, ["root 99", str(ranks)], fanlight.bcast, double, 99)
+for root, error, words in (("a", TypeError, "no rank: 'a'"), (None, TypeError, "no rank: None"), (2**40, ValueError, f"root {2**40}")):
+    refused_on_all(error, ["bcast", words], ["do not match", "root 0"], lambda c, r: fanlight.bcast(c, double, root=r), root, 0)
 refused(MPI.Exception, ["quickest"], fanlight.set_algorithm, "allreduce:quickest")
 
 # what nobody checks must not be written behind an array's end

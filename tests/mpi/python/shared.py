@@ -21,6 +21,10 @@ root = ranks - 1
 with fanlight.shared_array(comm, (50, 3), record, fill=wanted if me == root else None, root=root) as a:
     assert a.dtype == record and np.array_equal(a, wanted) and not a.flags.writeable
     refused(ValueError, ["read-only"], lambda: a.__setitem__(0, a[1]))
+# What fails while the memory is filled: all hear of it.
+with np.errstate(all="raise"):
+    refused(FloatingPointError if me == 0 else ValueError, ["overflow"],
+            lambda: fanlight.shared_array(comm, 2, "f4", fill=np.array([1e300, 1]) if me == 0 else None))
 for shape in (0, (4, 0), (), 7):
     with fanlight.shared_array(comm, shape) as a:
         assert a.shape == (shape if isinstance(shape, tuple) else (shape,)) and not a.any() and a.dtype == float
