@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from fanlight import errors, networks, simulation
+from fanlight.tables import progress_bar
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def test_nothing_is_left_running(clean, tmp_path, line, error):
     clean.setenv("FANLIGHT_LIB_DIR", str(tmp_path))
     clean.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     question = simulation.Question("bcast", 2, simulation.machine_named("hornet"), 2)
-    with simulation.shown_progress() as progress, pytest.raises(error):
+    with progress_bar() as progress, pytest.raises(error):
         networks.run("torus", question, [8], "binomial", progress)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
