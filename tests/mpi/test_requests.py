@@ -44,6 +44,13 @@ def test_threads(mpi, ranks, plain):
         assert result.report.calls("iallreduce") > 1000 * ranks, str(result)
 
 
+@parametrize("algorithm", ["", "allreduce:native"])
+def test_a_persistent_one_is_freed_on_one_rank(algorithm, fanlight_only):
+    """Whose memory is then in use on others: what the ranks agree by is Fanlight's allreduce or the MPI library's."""
+    result = run(MPICH, 3, "requests freed-on-one-rank", {"ALGORITHM": algorithm}).must_be_ok()
+    assert result.out.count("freed before the others have started it") == 5 and result.report.calls("bcast_init") == 30, str(result)
+
+
 def test_many_persistent_ones(fanlight_only):
     run(MPICH, 2, "requests many").must_be_ok()
 
