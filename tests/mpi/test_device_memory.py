@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from running import IMPI, MPICH, OPENMPI, ROOT, repeated, run
+from running import IMPI, MPICH, OPENMPI, ROOT, on_rank, repeated, run
 
 parametrize = pytest.mark.parametrize
 
@@ -52,3 +52,11 @@ def test_a_program_that_has_loaded_a_driver(driver, mpi, gpu, served, fanlight_o
     result = run(mpi, 2, "device_memory plain", {"GPU": gpu}, settings={"DRIVER": driver}).must_be_ok()
     assert (result.report.calls() > 0) == served, str(result)
     assert served or any("a GPU's driver" in reason for reason in result.report.reasons()), str(result)
+
+
+@parametrize("mpi", [MPICH, repeated(OPENMPI), repeated(IMPI)], ids=str)
+def test_a_driver_on_one_rank_alone(driver, mpi, fanlight_only):
+    """All ranks stay with the MPI library."""
+    command = [*on_rank(1, f"LD_PRELOAD=$LD_PRELOAD:{driver}"), mpi.program("plain_calls")]
+    result = run(mpi, 3, command, {"GPU": "pass"}, timeout=30).must_be_ok()
+    assert result.report.calls() == 0 and any("a GPU's driver" in reason for reason in result.report.reasons()), str(result)

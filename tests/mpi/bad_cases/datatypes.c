@@ -23,6 +23,20 @@ static void gathered(int first, int second) {
     MPI_Type_free(&type);
 }
 
+// Two halves, each in order, that lie the other way round: whoever looks at a few bytes of each place alone takes them for
+// what lies packed.
+static void halves(int length) {
+    MPI_Datatype type;
+    MPI_Type_create_indexed_block(2, length, (const int[]){length, 0}, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    int *memory = malloc(sizeof(int) * 2 * (size_t)length), *all = malloc(sizeof(int) * 2 * (size_t)length * (size_t)size);
+    for (int i = 0; i < 2 * length; ++i) memory[i] = 2 * length * rank + (i + length) % (2 * length);
+    MPI_Allgather(memory, 1, type, all, 2 * length, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < 2 * length * size; ++i) REQUIRE(all[i] == i);
+    free(memory), free(all);
+    MPI_Type_free(&type);
+}
+
 static void add(void *in, void *inout, int *items, MPI_Datatype *type) {
     int bytes;
     MPI_Type_size(*type, &bytes);
@@ -42,6 +56,8 @@ static void reduced(int length) {
     for (int i = 0; i < n; ++i) REQUIRE(out[i] == rank * (rank + 1) / 2 + (double)i * (rank + 1));
     MPI_Exscan(in, out, size, type, op, MPI_COMM_WORLD);
     for (int i = 0; i < n && rank > 0; ++i) REQUIRE(out[i] == rank * (rank - 1) / 2 + (double)i * rank);
+    MPI_Allreduce(in, out, size, type, op, MPI_COMM_WORLD);
+    for (int i = 0; i < n; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + (double)i * size);
     MPI_Reduce_scatter_block(in, out, 1, type, op, MPI_COMM_WORLD);
     for (int i = 0; i < length; ++i) REQUIRE(out[i] == size * (size - 1) / 2 + (double)(rank * length + i) * size);
     free(in), free(out);
@@ -127,6 +143,8 @@ int main(int argc, char **argv) {
         gathered(0, 1);
         gathered(0, 20000);
         gathered(70000, 3);
+        halves(64);
+        halves(16384);
         reduced(513);
         reduced(100000);
         pairs();

@@ -1,4 +1,4 @@
-// Invalid arguments under MPI_ERRORS_RETURN: prints the error class of each call, for the
+// Invalid arguments under MPI_ERRORS_RETURN: prints the error class of each call on each rank, for the
 // comparison of runs with and without Fanlight; then the same by an error handler of the user.
 // Every case is wrong on all ranks alike and found before anything is sent.
 #include "case.h"
@@ -13,21 +13,42 @@
 static int in[64], out[64], handled, handled_class;
 static MPI_Comm handled_comm;
 
+// What each rank has seen, printed at the end: a rank may wait for another one in between.
+static struct {
+    const char *name;
+    int value, is_class;
+} said[100];
+static int times;
+static void note(const char *name, int value) {
+    said[times].name = name;
+    said[times++].value = value;
+}
 static void say(const char *name, int code) {
     int error_class = -1;
     MPI_Error_class(code, &error_class);
-    const char *text = error_class == MPI_SUCCESS        ? "MPI_SUCCESS"
-                       : error_class == MPI_ERR_BUFFER   ? "MPI_ERR_BUFFER"
-                       : error_class == MPI_ERR_COUNT    ? "MPI_ERR_COUNT"
-                       : error_class == MPI_ERR_TYPE     ? "MPI_ERR_TYPE"
-                       : error_class == MPI_ERR_COMM     ? "MPI_ERR_COMM"
-                       : error_class == MPI_ERR_ROOT     ? "MPI_ERR_ROOT"
-                       : error_class == MPI_ERR_OP       ? "MPI_ERR_OP"
-                       : error_class == MPI_ERR_ARG      ? "MPI_ERR_ARG"
-                       : error_class == MPI_ERR_INTERN   ? "MPI_ERR_INTERN"
-                       : error_class == MPI_ERR_TRUNCATE ? "MPI_ERR_TRUNCATE"
-                                                         : "another class";
-    if (rank == 0) printf("%-40s %s (%d)\n", name, text, error_class);
+    said[times].is_class = 1;
+    note(name, error_class);
+}
+static const char *text_of(int error_class) {
+    return error_class == MPI_SUCCESS        ? "MPI_SUCCESS"
+           : error_class == MPI_ERR_BUFFER   ? "MPI_ERR_BUFFER"
+           : error_class == MPI_ERR_COUNT    ? "MPI_ERR_COUNT"
+           : error_class == MPI_ERR_TYPE     ? "MPI_ERR_TYPE"
+           : error_class == MPI_ERR_COMM     ? "MPI_ERR_COMM"
+           : error_class == MPI_ERR_ROOT     ? "MPI_ERR_ROOT"
+           : error_class == MPI_ERR_OP       ? "MPI_ERR_OP"
+           : error_class == MPI_ERR_ARG      ? "MPI_ERR_ARG"
+           : error_class == MPI_ERR_INTERN   ? "MPI_ERR_INTERN"
+           : error_class == MPI_ERR_TRUNCATE ? "MPI_ERR_TRUNCATE"
+                                             : "another class";
+}
+static void print_all(void) {
+    for (int i = 0; i < times; ++i) {
+        int all[64];
+        MPI_Gather(&said[i].value, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        for (int r = 0; rank == 0 && r < size; ++r)
+            printf("%-40s on rank %d: %d %s\n", said[i].name, r, all[r], said[i].is_class ? text_of(all[r]) : "");
+    }
 }
 #define SAY(...) say(#__VA_ARGS__, MPI_##__VA_ARGS__)
 
@@ -39,7 +60,6 @@ static void on_error(MPI_Comm *comm, int *code, ...) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    setvbuf(stdout, NULL, _IOLBF, 0);
     MPI_Comm world, null = MPI_COMM_NULL;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -116,7 +136,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 20; ++i) MPI_Neighbor_alltoallv(in, one, none, MPI_INT, out, one, none, MPI_INT, itself);
     in[0] = 5, out[0] = 6, out[1] = 7;
     SAY(Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself));
-    if (rank == 0) printf("taken: %d, behind it: %d\n", out[0], out[1]);
+    note("taken", out[0]), note("behind it", out[1]);
     // No rank waits for another in it, so some begin the next call before others have left this one.
     for (int i = 0; i < 300; ++i) {
         MPI_Neighbor_alltoallv(in, two, none, MPI_INT, out, one, none, MPI_INT, itself);
@@ -127,7 +147,7 @@ int main(int argc, char **argv) {
     in[0] = rank + 1;
     for (int i = 0; i < 64; ++i) out[i] = 9;
     SAY(Allgather(in, 1, MPI_INT, out, 2, MPI_INT, world));
-    if (rank == 0) printf("gathered: %d %d %d %d\n", out[0], out[1], out[2], out[3]);
+    for (int i = 0; i < 4; ++i) note("gathered", out[i]);
     in[0] = 0;
 
     // The communicator is as good as before.
@@ -146,5 +166,6 @@ int main(int argc, char **argv) {
     REQUIRE(handled == 3);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&world);
+    print_all();
     return done();
 }

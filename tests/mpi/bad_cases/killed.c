@@ -8,6 +8,7 @@ int main(int argc, char **argv) {
     const int n = argc > 1 ? atoi(argv[1]) : 4;
     for (int i = 0; i < 100000; ++i) {
         if (i == 60 && rank == size - 1) {
+            fprintf(stderr, "rank %d kills itself\n", rank);
             usleep(300000);  // the others are waiting by now
             raise(SIGKILL);
         }

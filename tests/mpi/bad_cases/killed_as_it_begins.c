@@ -12,5 +12,14 @@ int main(int argc, char **argv) {
     if (rank == atoi(argv[1])) *steps_to_live = atoi(argv[2]);
     for (int i = 0; i < 3; ++i) checked_allreduce(MPI_COMM_WORLD, i, 1);
     *steps_to_live = -1;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    REQUIRE(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "/dev/shm/fanlight-")) {
+            printf("rank %d has memory in /dev/shm\n", rank), fflush(stdout);
+            break;
+        }
+    fclose(maps);
     return done();
 }

@@ -96,6 +96,22 @@ static void call(const char *name, enum difference d, bool differs_in, bool diff
     }
 }
 
+// Of blocks of one length, of others, and of the first one again, along a ring.
+static void neighbors(void) {
+    const int next[1] = {(rank + 1) % size}, before[1] = {(rank + size - 1) % size};
+    MPI_Comm ring;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, before, MPI_UNWEIGHTED, 1, next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &ring);
+    for (int n = 0; n < 60; ++n) {
+        int in[4], out[4] = {-1, -1, -1, -1};
+        const int place[1] = {0}, uneven = n % 3 == 2, sent = uneven ? 1 + rank % 3 : 2, received[1] = {uneven ? 1 + before[0] % 3 : 2};
+        for (int i = 0; i < 4; ++i) in[i] = 1000 * n + 10 * rank + i;
+        if (uneven) MPI_Neighbor_allgatherv(in, sent, MPI_INT, out, received, place, MPI_INT, ring);
+        else MPI_Neighbor_allgather(in, sent, MPI_INT, out, received[0], MPI_INT, ring);
+        for (int i = 0; i < 4; ++i) REQUIRE(out[i] == (i < received[0] ? 1000 * n + 10 * before[0] + i : -1));
+    }
+    MPI_Comm_free(&ring);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     REQUIRE(size <= RANKS);
@@ -110,5 +126,6 @@ int main(int argc, char **argv) {
                 call(names[k], NONE, false, false);
             }
     MPI_Type_free(&pair);
+    neighbors();
     return done();
 }

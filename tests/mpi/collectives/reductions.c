@@ -386,8 +386,93 @@ static bool defective(int kind, const struct reduction *r) {
     return wrong_in_mpi(mpich && scatters(kind) && r->layout.type == spread_type);
 }
 
+// The least and the greatest of the named datatypes, by MPI_MIN and MPI_MAX, of pairs by MPI_MINLOC and MPI_MAXLOC: of
+// all orders of {least, -1, 0, greatest}, whose bits are numbers with the top bit where there is no sign.
+enum sign { SIGNED, UNSIGNED, FLOATING };
+static const struct named {
+    const char *name;
+    MPI_Datatype type;
+    enum sign sign;
+    size_t bytes, index, extent;  // of the number, by the MPI library where 0; where a pair's index lies
+} named[] = {
+#define NUMBER(type, sign) {#type, type, sign, 0, 0, 0},
+#define INDEXED(handle, type, sign) {#handle, handle, sign, sizeof(type), offsetof(struct { type v; int i; }, i), sizeof(struct { type v; int i; })},
+    NUMBER(MPI_SIGNED_CHAR, SIGNED) NUMBER(MPI_SHORT, SIGNED) NUMBER(MPI_INT, SIGNED) NUMBER(MPI_LONG, SIGNED)
+    NUMBER(MPI_LONG_LONG, SIGNED) NUMBER(MPI_INT8_T, SIGNED) NUMBER(MPI_INT16_T, SIGNED) NUMBER(MPI_INT32_T, SIGNED)
+    NUMBER(MPI_INT64_T, SIGNED) NUMBER(MPI_AINT, SIGNED) NUMBER(MPI_COUNT, SIGNED) NUMBER(MPI_OFFSET, SIGNED)
+    NUMBER(MPI_INTEGER, SIGNED) NUMBER(MPI_INTEGER1, SIGNED) NUMBER(MPI_INTEGER2, SIGNED) NUMBER(MPI_INTEGER4, SIGNED)
+    NUMBER(MPI_INTEGER8, SIGNED) NUMBER(MPI_UNSIGNED_CHAR, UNSIGNED) NUMBER(MPI_UNSIGNED_SHORT, UNSIGNED)
+    NUMBER(MPI_UNSIGNED, UNSIGNED) NUMBER(MPI_UNSIGNED_LONG, UNSIGNED) NUMBER(MPI_UNSIGNED_LONG_LONG, UNSIGNED)
+    NUMBER(MPI_UINT8_T, UNSIGNED) NUMBER(MPI_UINT16_T, UNSIGNED) NUMBER(MPI_UINT32_T, UNSIGNED) NUMBER(MPI_UINT64_T, UNSIGNED)
+    NUMBER(MPI_FLOAT, FLOATING) NUMBER(MPI_DOUBLE, FLOATING) NUMBER(MPI_REAL, FLOATING) NUMBER(MPI_DOUBLE_PRECISION, FLOATING)
+    NUMBER(MPI_REAL4, FLOATING) NUMBER(MPI_REAL8, FLOATING)
+    INDEXED(MPI_SHORT_INT, short, SIGNED) INDEXED(MPI_2INT, int, SIGNED) INDEXED(MPI_LONG_INT, long, SIGNED)
+    INDEXED(MPI_FLOAT_INT, float, FLOATING) INDEXED(MPI_DOUBLE_INT, double, FLOATING)
+    INDEXED(MPI_LONG_DOUBLE_INT, long double, FLOATING)
+};
+
+// Number i of a rank, in the order of the values.
+static int extreme(int source, int i) { return source < 3 ? i >> 2 * source & 3 : (i + source) & 3; }
+static void write_extreme(const struct named *t, int which, unsigned char *to) {
+    const size_t bytes = t->bytes;
+    if (t->sign == FLOATING) {
+        const long double l = (const long double[]){-3e38L, -1, 0, 3e38L}[which];
+        const double d = (double)l;
+        const float f = (float)l;
+        if (bytes == sizeof f) memcpy(to, &f, bytes);
+        else if (bytes == sizeof d) memcpy(to, &d, bytes);
+        else memcpy(to, &l, 10);  // behind these lies nothing
+        return;
+    }
+    // As signed ones: least, -1, 0, greatest; as unsigned ones: 0, greatest, top bit, all others.
+    const uint64_t top = UINT64_C(1) << (8 * bytes - 1), by_size = t->sign == SIGNED ? (const uint64_t[]){top, top - 1 + top, 0, top - 1}[which]
+                                                                                    : (const uint64_t[]){0, top - 1, top, top - 1 + top}[which];
+    memcpy(to, &by_size, bytes);
+}
+
+static void test_extremes(const struct scope *scope) {
+    enum { N = 64 };
+    unsigned char in[N * 32], out[N * 32], expected[N * 32];
+    MPI_Errhandler before;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (size_t k = 0; k < sizeof named / sizeof *named; ++k) {
+        struct named t = named[k];
+        int size;
+        // Fortran's are null, or of no size, where MPI was built without Fortran.
+        if (t.type == MPI_DATATYPE_NULL || MPI_Type_size(t.type, &size) != MPI_SUCCESS || size == 0) continue;
+        const bool pair = t.bytes;
+        if (!pair) t.bytes = t.extent = (size_t)size;
+        for (int greatest = 0; greatest < 2; ++greatest) {
+            memset(in, 0, sizeof in), memset(out, 0, sizeof out), memset(expected, 0, sizeof expected);
+            for (int i = 0; i < N; ++i) {
+                int best = 0;
+                for (int r = 1; r < scope->size; ++r) {
+                    const int a = extreme(best, i), b = extreme(r, i);
+                    if (greatest ? b > a : b < a) best = r;
+                }
+                write_extreme(&t, extreme(scope->rank, i), in + (size_t)i * t.extent);
+                write_extreme(&t, extreme(best, i), expected + (size_t)i * t.extent);
+                if (pair) {
+                    memcpy(in + (size_t)i * t.extent + t.index, &scope->rank, sizeof(int));
+                    memcpy(expected + (size_t)i * t.extent + t.index, &best, sizeof(int));
+                }
+            }
+            const MPI_Op op = pair ? greatest ? MPI_MAXLOC : MPI_MINLOC : greatest ? MPI_MAX : MPI_MIN;
+            must(MPI_Allreduce(in, out, N, t.type, op, scope->comm), "MPI_Allreduce");
+            for (size_t i = 0; i < N; ++i)
+                check(!memcmp(out + i * t.extent, expected + i * t.extent, t.bytes > 10 ? 10 : t.bytes) &&
+                          (!pair || !memcmp(out + i * t.extent + t.index, expected + i * t.extent + t.index, sizeof(int))),
+                      greatest ? "the greatest" : "the least", "%s, element %zu on rank %d of %d", t.name, i, scope->rank, scope->size);
+        }
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Errhandler_free(&before);
+}
+
 void test_reductions(const struct scope *scope, bool all) {
     static unsigned times;
+    if (all && !huge && wanted("allreduce")) test_extremes(scope);
     calls = ++times * 100000;  // halves of different sizes have made different numbers of calls
     static const MPI_Count short_n[] = {0, 1, 3, 7, 25, 600, -1}, some_n[] = {2, 129, -1},
                            long_n[] = {6, 12, 13, 50, 8191, 16385, 76801, 131072, -1},
