@@ -235,6 +235,7 @@ NB_MODULE(_core, m) {
         return names;
     }, "The names of the collective operations");
     m.def("is_rooted", [](std::string_view o) { return has_root(operation_from(o)); }, "operation"_a);
+    m.def("lengths_are_unknown", [](std::string_view o) { return lengths_are_unknown(operation_from(o)); }, "operation"_a);
     m.def("is_reduction", [](std::string_view o) { return reduces(operation_from(o)); }, "operation"_a);
     m.def("has_blocks_v", [](std::string_view o) { return family_of(operation_from(o)) == Family::blocks_v; },
           "operation"_a);

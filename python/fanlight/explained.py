@@ -45,18 +45,20 @@ def _because(c: dict) -> str:
 def show(core, operation: str, length: int, situation: dict, cores: int, machine: str, console: Console):
     ranks, nodes = situation["ranks"], situation["nodes"]
     try:
-        c = _choose(core, operation, length, situation)
+        unknown = core.lengths_are_unknown(operation)
+        seen = 0 if unknown else length  # by a rule
+        c = _choose(core, operation, seen, situation)
     except ValueError as e:
         raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES.") from e
-    by_file, left_out = answers(core, operation, length, situation)
+    by_file, left_out = answers(core, operation, seen, situation)
     first = next(iter(by_file), None)
     c = by_file.get(first, c)
     t = table("", "", title=None, show_header=False)
-    t.add_row("operation", f"{operation}, {format_bytes(length)}, {ranks} ranks on {cores} cores"
+    t.add_row("operation", f"{operation}, {'of any length, since no rank knows those of others' if unknown else format_bytes(length)}, {ranks} ranks on {cores} cores"
               + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if situation["oversubscribed"] else ""))
     t.add_row("algorithm", _text(c))
     t.add_row("because", _because(c))
-    if said := tune_rules.measurement_of(c["rule"], length):
+    if said := tune_rules.measurement_of(c["rule"], seen):
         t.add_row("measured", said)
     # Which file a program finds follows from its MPI library and from how its ranks are bound.
     if len(by_file) > 1:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -56,8 +57,9 @@ const auto& names() {
 std::string_view to_string(Operation operation) { return names()[index_of(operation)]; }
 
 Operation operation_from(std::string_view name) {
-    const std::string wanted = with_dashes(name);
-    std::string known;
+    std::string wanted = with_dashes(name), known;
+    std::ranges::transform(wanted, wanted.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (wanted.starts_with("mpi-")) wanted.erase(0, 4);
     for (std::size_t i = 0; i < names().size(); ++i) {
         if (names()[i] == wanted) return static_cast<Operation>(i);
         known += (i == 0 ? "" : ", ") + names()[i];

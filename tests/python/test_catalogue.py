@@ -155,7 +155,7 @@ def test_wrong_problems_are_refused():
 
 
 def test_explain(fanlight):
-    said = fanlight("explain", "allreduce", "64K", "-n", "4").stdout
+    said = fanlight("explain", "MPI_Allreduce", "64K", "-n", "4").stdout
     assert "64K" in said and "rule" in said
     assert "in lanes" in fanlight("explain", "allreduce", "1M", "-n", "4", "--nodes", "2").stdout
     assert "in lanes" not in fanlight("explain", "allreduce", "1M", "-n", "3", "--nodes", "2").stdout
