@@ -185,9 +185,9 @@ def info():
 def check_operation(name: Optional[str]) -> str:
     if name is None:
         return ""
-    name = name.replace("_", "-")
+    given, name = name, name.lower().replace("_", "-").removeprefix("mpi-")
     if name not in core().operations():
-        raise FanlightError(f"no operation {name!r}", "There are: " + ", ".join(core().operations()) + ".")
+        raise FanlightError(f"no operation {given!r}", "There are: " + ", ".join(core().operations()) + ".")
     return name
 
 

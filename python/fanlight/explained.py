@@ -54,7 +54,8 @@ def show(core, operation: str, length: int, situation: dict, cores: int, machine
     first = next(iter(by_file), None)
     c = by_file.get(first, c)
     t = table("", "", title=None, show_header=False)
-    t.add_row("operation", f"{operation}, {'of any length, since no rank knows those of others' if unknown else format_bytes(length)}, {ranks} ranks on {cores} cores"
+    t.add_row("operation", f"{operation}, " + ("of any length, since no rank knows those of others" if unknown else format_bytes(length))
+              + f", {ranks} ranks on {cores} cores"
               + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if situation["oversubscribed"] else ""))
     t.add_row("algorithm", _text(c))
     t.add_row("because", _because(c))
