@@ -41,7 +41,7 @@ std::vector<Fact> facts() {
     for (const Setting& s : settings())
         if (s.same) all.push_back({std::string(s.variable), s.value(config())});
     all.push_back({"what the files of FANLIGHT_ALGORITHM and FANLIGHT_RULES say", contents_of_files()});
-    all.push_back({"what function of requests is not Fanlight's", std::string(waits_elsewhere())});
+    all.push_back({"the first function of requests that is not Fanlight's", waits_elsewhere().empty() ? "none" : std::string(waits_elsewhere())});
     return all;
 }
 

@@ -150,7 +150,8 @@ std::uint64_t Communicator::free_on_all_ranks() const {
 namespace communicators {
 
 std::atomic<std::uint64_t> generation{1};
-std::atomic<bool> open{true}, ended{false}, sessions{false};
+std::atomic<bool> open{true}, ended{false};
+std::atomic<int> sessions{0};
 // Fast to reach: this library is loaded at the start of the program.
 __attribute__((tls_model("initial-exec"))) constinit thread_local Last last{};
 
@@ -214,7 +215,7 @@ bool world_is_there() {
     return initialized && !finalized;
 }
 
-bool may_be_of_a_session(MPI_Comm comm) { return comm != MPI_COMM_WORLD && sessions; }
+bool may_be_of_a_session(MPI_Comm comm) { return comm != MPI_COMM_WORLD && sessions != 0; }
 
 bool has_another_job(MPI_Comm comm) {
     if (comm == MPI_COMM_WORLD || may_be_of_a_session(comm)) return false;

@@ -103,9 +103,9 @@ extern std::atomic<bool> open;
 // MPI_Finalize was called.
 extern std::atomic<bool> ended;
 
-// The program has called MPI_Session_init.  A communicator that is not MPI_COMM_WORLD may then be a session's, and MPI forbids
-// to pass objects of both to one call: none can be compared with MPI_COMM_WORLD any more.
-extern std::atomic<bool> sessions;
+// How many sessions are open.  A communicator that is not MPI_COMM_WORLD may then be of one, and MPI forbids to pass objects
+// of both to one call: none can be compared with MPI_COMM_WORLD meanwhile.
+extern std::atomic<int> sessions;
 
 // Between MPI_Init and MPI_Finalize: not in a program of sessions alone.
 bool world_is_there();

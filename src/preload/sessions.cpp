@@ -1,4 +1,5 @@
-// MPI_Session_init, in C and in Fortran.  Not in signatures.txt: mpi.h may be older than the MPI library of the program.
+// MPI_Session_init and MPI_Session_finalize, in C and in Fortran: with the last session what was made of it has gone.
+// Not in signatures.txt: mpi.h may be older than the MPI library of the program.
 #include <cstdint>
 
 #include "collective/communicator.h"
@@ -10,23 +11,39 @@ extern "C" {
 int enter_session_init(std::intptr_t info, std::intptr_t errhandler, void* session) __asm__("MPI_Session_init");
 int enter_session_init(std::intptr_t info, std::intptr_t errhandler, void* session) {
     static constinit fanlight::Next<decltype(&enter_session_init)> next("MPI_Session_init");
-    fanlight::communicators::sessions = true;
-    return next.get()(info, errhandler, session);
+    ++fanlight::communicators::sessions;
+    const int error = next.get()(info, errhandler, session);
+    if (error != MPI_SUCCESS) --fanlight::communicators::sessions;
+    return error;
 }
 
-// Those that call PMPI_Session_init: all of Open MPI's, and mpi_f08's of MPICH.
-#define FORTRAN(name)                                                            \
-    void name(void* info, void* errhandler, void* session, void* ierror) {       \
-        static constinit fanlight::Next<decltype(&name)> next(#name);            \
-        fanlight::communicators::sessions = true;                                \
-        next.get()(info, errhandler, session, ierror);                           \
+int enter_session_finalize(void* session) __asm__("MPI_Session_finalize");
+int enter_session_finalize(void* session) {
+    static constinit fanlight::Next<decltype(&enter_session_finalize)> next("MPI_Session_finalize");
+    const int error = next.get()(session);
+    if (error == MPI_SUCCESS) --fanlight::communicators::sessions;
+    return error;
+}
+
+// Those that call PMPI_Session_xxx: all of Open MPI's, and mpi_f08's of MPICH.  (An error, which ends the program unless it
+// says otherwise, leaves one too many here: then Fanlight serves MPI_COMM_WORLD alone.)
+#define FORTRAN(init, finalize)                                              \
+    void init(void* info, void* errhandler, void* session, void* ierror) {   \
+        static constinit fanlight::Next<decltype(&init)> next(#init);        \
+        ++fanlight::communicators::sessions;                                 \
+        next.get()(info, errhandler, session, ierror);                       \
+    }                                                                        \
+    void finalize(void* session, void* ierror) {                             \
+        static constinit fanlight::Next<decltype(&finalize)> next(#finalize); \
+        next.get()(session, ierror);                                         \
+        --fanlight::communicators::sessions;                                 \
     }
-FORTRAN(mpi_session_init_f08_)
+FORTRAN(mpi_session_init_f08_, mpi_session_finalize_f08_)
 #if defined(OPEN_MPI)
-FORTRAN(mpi_session_init)
-FORTRAN(mpi_session_init_)
-FORTRAN(mpi_session_init__)
-FORTRAN(MPI_SESSION_INIT)
+FORTRAN(mpi_session_init, mpi_session_finalize)
+FORTRAN(mpi_session_init_, mpi_session_finalize_)
+FORTRAN(mpi_session_init__, mpi_session_finalize__)
+FORTRAN(MPI_SESSION_INIT, MPI_SESSION_FINALIZE)
 #endif
 
 }  // extern "C"

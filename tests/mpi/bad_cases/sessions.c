@@ -47,7 +47,13 @@ int main(int argc, char **argv) {
     for (int i = 0; beside && i < 30; ++i) checked_allreduce(MPI_COMM_WORLD, i, 3);
     use(comm);
     MPI_Group_free(&all);
-    if (beside) return MPI_Session_finalize(&session), done();
+    if (beside) {
+        MPI_Session_finalize(&session);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);  // served again
+        for (int i = 0; i < 5; ++i) MPI_Bcast((int[]){rank}, 1, MPI_INT, 0, comm);
+        MPI_Comm_free(&comm);
+        return done();
+    }
     if (rank == 0) printf("ok\n"), fflush(stdout);
     MPI_Session_finalize(&session);
     return 0;

@@ -439,6 +439,7 @@ static void test_extremes(const struct scope *scope) {
     for (size_t k = 0; k < sizeof named / sizeof *named; ++k) {
         struct named t = named[k];
         int size;
+        if (wrong_in_mpi(!mpich && t.type == MPI_OFFSET)) continue;  // Open MPI's is unsigned
         // Fortran's are null, or of no size, where MPI was built without Fortran.
         if (t.type == MPI_DATATYPE_NULL || MPI_Type_size(t.type, &size) != MPI_SUCCESS || size == 0) continue;
         const bool pair = t.bytes;
