@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <iterator>
 #include <vector>
 
@@ -45,10 +46,15 @@ std::vector<std::string_view> names_of(unsigned parameters, Operation operation)
 }
 
 // A row's name is an identifier; users write '-' where it has '_'.
+std::string_view name_of(std::string_view row) {
+    static std::deque<std::string>& all = *new std::deque<std::string>;
+    return all.emplace_back(as_users_write(row));
+}
+
 const std::vector<Algorithm>& make_catalogue() {
     return *new std::vector<Algorithm>{
 #define ALGORITHM(operation, name, properties, parameters, description, paper) \
-    {Operation::operation, *new std::string(as_users_write(#name)), operation##_algorithms::name, \
+    {Operation::operation, name_of(#name), operation##_algorithms::name, \
      [] { using namespace property; return unsigned{properties}; }(),           \
      names_of([] { using namespace parameter; return unsigned{parameters}; }(), Operation::operation), description, paper},
 #define SHARED(operation, name, with, ...) ALGORITHM(operation, name, __VA_ARGS__)
