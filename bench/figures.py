@@ -111,7 +111,7 @@ def how_often() -> str:
 
 
 def slower() -> str:
-    """Every call that takes more than 1.05 of the MPI library's time, by operation, place and MPI."""
+    """Every call that takes more than 1.05 times as long as the MPI library, by operation, place and MPI."""
     found: dict[tuple, list[dict]] = {}
     for place, r in compared():
         if is_slower(r):

@@ -61,11 +61,11 @@ size_t receive_bytes(const Operation *operation, size_t size, int ranks);
 // Fills the send buffer with a function of (this rank, index, call), poisons the receive buffer.
 void prepare(const Operation *operation, const Call *call, int number);
 
-// What a call of so many bytes takes: type, counts and displacements.
+// Sets type, counts and displacements for a call of `size` bytes.
 void set_size(const Operation *operation, Call *call, size_t size);
 
-// Nobody may leave a barrier before all have entered: every rank in turn is late. Called before the barrier; and after it:
-// how many have not entered yet.
+// Nobody may leave a barrier before all have entered: every rank in turn is late.  barrier_enter is called before
+// the barrier; barrier_early, after it, returns how many ranks had not entered yet.
 void barrier_enter(const Shared *shared, int number);
 long barrier_early(const Shared *shared, int number);
 

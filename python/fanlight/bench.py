@@ -31,7 +31,7 @@ QUICK_SIZES = "8,1K,64K,1M"
 SLOW_SIZES = (8, 1024, 65536)  # enough of an MPI that takes milliseconds for each
 SETTINGS = ("auto", "shipped", "oversubscribed")
 LONGEST = 1 << 30  # bench/operations.c
-INTERRUPTED = "interrupted: what follows was not measured"
+INTERRUPTED = "interrupted: the rest was not measured"
 UNTIL_DECIDED = 320  # calls of one class: docs/guard.md
 # What is measured alone, and with what else.
 _GO_WITH = {"--simulated": ("--paper", "--sizes"), "--paper": ("--simulated", "--operation", "--sizes", "--plot"),

@@ -140,8 +140,8 @@ def transfers_of(paper: Paper) -> list[dict]:
 
 
 def measure_exchanges(contenders, numbers: list[int], cores: int, settings: str, quick: bool, bind: bool,
-                      launcher_arguments: list[str]) -> tuple[list[dict], list[str]]:
-    found, problems = [], []
+                      launcher_arguments: list[str], found: list[dict], problems: list[str]):
+    """Adds to the last two."""
     arguments = ["--exchange", *(["--blocks=11"] if quick else []), *(["--bind"] if bind else [])]
     for ranks in numbers:
         for c in bench_run.with_settings(contenders, ranks, cores, settings):
@@ -154,7 +154,6 @@ def measure_exchanges(contenders, numbers: list[int], cores: int, settings: str,
             if outcome.problem or wrong or not all("any" in line for line in lines):
                 why = "WRONG RESULT" if wrong else outcome.problem or "there is no fanlight_allgatherv_any"
                 problems.append(f"{c.label}, {ranks} ranks, exchange: {why}")
-    return found, problems
 
 
 def exchanges_of(lines: list[dict]) -> list[dict]:
@@ -276,10 +275,9 @@ def bench(name: str, contenders, cores: int, numbers: list[int], sizes: list[int
             break
         if paper.exchange and not operations:
             with interruptible(problems):
-                lines, wrong = measure_exchanges(contenders, numbers or list(paper.exchange), cores, settings, quick, bind,
-                                                 launcher_arguments)
-                exchanges += lines
-                problems += wrong
+                measure_exchanges(contenders, numbers or list(paper.exchange), cores, settings, quick, bind, launcher_arguments, exchanges, problems)
+            if INTERRUPTED in problems:
+                break
     note_versions(record)
     record["exchanges"] = exchanges_of(exchanges)
     record["times"] = times_of(record["results"])

@@ -260,6 +260,7 @@ class _Signals:
     def _leave(self, number: int, _frame):
         self.number = number
         if self.armed:
+            self.armed = False  # a second one is not to break off the end of the job
             raise SystemExit(128 + number)
 
     def arm(self):

@@ -59,7 +59,7 @@ def show(core, operation: str, length: int, situation: dict, cores: int, machine
               + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if situation["oversubscribed"] else ""))
     t.add_row("algorithm", _text(c))
     t.add_row("because", _because(c))
-    if said := tune_rules.measurement_of(c["rule"], seen):
+    if said := tune_rules.measurement_of(c["rule"], length):
         t.add_row("measured", said)
     # Which file a program finds follows from its MPI library and from how its ranks are bound.
     if len(by_file) > 1:

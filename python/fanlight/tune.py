@@ -178,7 +178,7 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
     before = Measured.load(path.with_suffix(".json"))
     contenders = bench_run.find_contenders([mpis.kind_of(before.fingerprint["mpi"])], programs, bench_run.TUNE)
     tune_noise.refuse_if_busy()
-    found = 0
+    found = compared = 0
     for n in sorted(before.runs):
         ranges = {(r.operation, size): r for r in tune_rules.decide(core, before) if r.ranks == n for size in r.sizes}
         if not ranges:
@@ -202,10 +202,13 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
                 if why := aged(tune_rules.shown(before, r, s), r.choice, stats.ratios(launches)):
                     said.append(f"{n} ranks, {o} {format_bytes(s)}: {r.choice}: {why}")
             found += len(said)
+            compared += len(m.cells)
             console.print(f"{path.name}, {n} ranks: {len(m.cells)} of {len(ranges)} cells measured again, {len(said)} aged", markup=False, highlight=False)
             console.print("  " + summary(core, before, m, ranges), markup=False, highlight=False)
             for one in said:
                 console.print("  " + one, markup=False, highlight=False)
+    if not compared:
+        raise FanlightError(f"{path.name}: nothing was compared", "`fanlight tune` measures anew.")
     if found:
         messages.print("`fanlight tune` measures anew.", markup=False)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import random
@@ -54,15 +55,17 @@ def keep_interrupted(core):
     path = _work_file(core)
     with written(path):
         if path.exists() and '"type": "cell"' in path.read_text():
-            old = path.replace(path.with_suffix(".old"))
-            messages.print(f"an earlier run was interrupted: what it measured is in {old} (to continue it: mv {old} {path}; fanlight tune --resume)",
+            number = next(n for n in itertools.count(1) if not path.with_suffix(f".old-{n}").exists())
+            old = path.replace(path.with_suffix(f".old-{number}"))
+            messages.print(f"an earlier run is incomplete: what it measured is in {old} (to continue it: mv {old} {path}; fanlight tune --resume)",
                            markup=False, highlight=False, soft_wrap=True)
 
 
 def launched(core, contender, ranks: int, cells: list, arguments: list[str], on_line, **options) -> tuple[bench_run.Outcome, dict | None]:
-    """One run of the program that measures, whatever the user has set; and what Fanlight said of the communicator: whether
+    """One run of the program that measures, whatever the user has set but for
+    FANLIGHT_GPU; and what Fanlight said of the communicator: whether
     single copy is used (from so many bytes on; None: only where a rule says so), and whether ranks share cores."""
-    alone = {s.variable: s.default for s in core.settings() if s.same}
+    alone = {s.variable: s.default for s in core.settings() if s.same and s.variable != "FANLIGHT_GPU"}
     alone |= {"FANLIGHT_TUNED": "off", "FANLIGHT_VERBOSE": "1", "FANLIGHT_REPORT": "", "FANLIGHT_TRACE": ""}
     with temporary_folder() as folder:
         plan = Path(folder) / "plan"

@@ -16,13 +16,13 @@ def parse_bytes(text: str) -> int:
     if factor is None or not number.isdecimal():
         raise FanlightError(f"{text!r} is not a number of bytes", "Write for instance 8, 64K or 4M.")
     if len(number) > 19 or int(number) * factor >= 1 << 63:
-        raise FanlightError(f"{text}: so many bytes no message has", "Write for instance 8, 64K or 4M.")
+        raise FanlightError(f"{text}: no message is that long", "Write for instance 8, 64K or 4M.")
     return int(number) * factor
 
 
 def parse_operations(options: list[str], known: Sequence[str]) -> list[str]:
-    """bcast,reduce-scatter: each once."""
-    names = [word.replace("-", "_") for words in options for word in words.split(",") if word]
+    """The operations in options such as bcast,reduce-scatter, without repetitions."""
+    names = [word.lower().replace("-", "_").removeprefix("mpi_") for words in options for word in words.split(",") if word]
     if unknown := next((name for name in names if name not in known), None):
         raise FanlightError(f"--operation {unknown}: unknown", "It is one of " + ", ".join(known) + ".")
     return list(dict.fromkeys(names))
@@ -31,7 +31,7 @@ def parse_operations(options: list[str], known: Sequence[str]) -> list[str]:
 def parse_ranks(text: str, least: int = 1) -> list[int]:
     words = text.split(",")
     if not all(w.isdecimal() and len(w) < 9 and int(w) >= least for w in words):
-        raise FanlightError(f"-n {text}: no numbers of ranks", "Write for instance -n 2,8.")
+        raise FanlightError(f"-n {text}: not numbers of ranks from {least} on", "Write for instance -n 2,8.")
     return list(dict.fromkeys(map(int, words)))
 
 

@@ -38,7 +38,9 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
     blocks.assign(static_cast<std::size_t>(size), {});
     if (size == 0) return true;
     if (!counts || !displacements || !types.acceptable()) return false;
-    const bool in_one_buffer = memory && !Types::in_bytes, on_device = in_one_buffer && device_memory::holds(memory);
+    // One question where they are of one buffer: of a block that is there, since the buffer itself may begin elsewhere.
+    const bool in_one_buffer = memory && !Types::in_bytes;
+    bool asked = false, on_device = false;
     for (int r = 0; r < size; ++r) {
         if (none(r)) continue;
         if (counts[r] < 0) return false;
@@ -50,7 +52,9 @@ bool acceptable(const void* memory, const C* counts, const D* displacements, Typ
         const bool addresses = types.unit() == 1 && (Types::in_bytes || sizeof(D) >= sizeof(void*)) && distance != 0;
         if (!addresses && lacks_memory(memory, type->size, *type)) return false;
         const std::byte* const place = static_cast<const std::byte*>(memory) + distance;
-        blocks[static_cast<std::size_t>(r)] = {place, counts[r], type, in_one_buffer ? on_device : device_memory::holds(place)};
+        if (!asked || !in_one_buffer) on_device = device_memory::holds(place);
+        asked = true;
+        blocks[static_cast<std::size_t>(r)] = {place, counts[r], type, on_device};
     }
     return true;
 }

@@ -268,9 +268,10 @@ void InFlightOperation::complete() {
 void InFlightOperation::raise() {
     const std::string why = context->group().why_mismatched();
     say(why);
+    const int code = error_code(why);
     {
         const std::scoped_lock lock(requests::failed().mutex);
-        requests::failed().numbers[number_] = error_code(why);
+        requests::failed().numbers[number_] = code;
         requests::failed().any = true;
     }
     // Its handle may be another one's by now.

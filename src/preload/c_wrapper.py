@@ -1,7 +1,7 @@
 """MPI_Xxx and MPI_Xxx_c, and fanlight_xxx, which do the same."""
 
 from signatures import HANDLES
-from wrapper_parts import AFTER, DURING, FIRST, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
+from wrapper_parts import AFTER, DURING, FIRST, NULLS, after, in_library, bytes_expression, call_object, caught, is_served, stands_in, waits_by_test
 
 
 def entry(f, name, serve, large):
@@ -48,7 +48,7 @@ def c_wrapper(f, large):
         own.append(f"    {FIRST[f.kind]}")
     lines += caught(own, ["return fanlight::raised(e);"])
     if f.kind in DURING:
-        lines.append("    " + DURING[f.kind].replace("HANDLE", f"*{arguments[0]}"))
+        lines.append("    " + DURING[f.kind].replace("HANDLE", "{0} ? *{0} : {1}".format(arguments[0], NULLS[f.kind])))
     if f.kind in AFTER:
         lines += [f"    const int error = next.get()({', '.join(arguments)});",
                   *caught([f"    if (error == MPI_SUCCESS) {after(f)}"], ["return fanlight::raised(e);"]), "    return error;", "}",

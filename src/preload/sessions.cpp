@@ -5,6 +5,13 @@
 #include "collective/communicator.h"
 #include "preload/next.h"
 
+namespace {
+// Not of one that was opened past us.
+void one_less() {
+    for (int open = fanlight::communicators::sessions; open > 0 && !fanlight::communicators::sessions.compare_exchange_weak(open, open - 1);) {}
+}
+}  // namespace
+
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -13,7 +20,7 @@ int enter_session_init(std::intptr_t info, std::intptr_t errhandler, void* sessi
     static constinit fanlight::Next<decltype(&enter_session_init)> next("MPI_Session_init");
     ++fanlight::communicators::sessions;
     const int error = next.get()(info, errhandler, session);
-    if (error != MPI_SUCCESS) --fanlight::communicators::sessions;
+    if (error != MPI_SUCCESS) one_less();
     return error;
 }
 
@@ -21,7 +28,7 @@ int enter_session_finalize(void* session) __asm__("MPI_Session_finalize");
 int enter_session_finalize(void* session) {
     static constinit fanlight::Next<decltype(&enter_session_finalize)> next("MPI_Session_finalize");
     const int error = next.get()(session);
-    if (error == MPI_SUCCESS) --fanlight::communicators::sessions;
+    if (error == MPI_SUCCESS) one_less();
     return error;
 }
 
@@ -36,7 +43,7 @@ int enter_session_finalize(void* session) {
     void finalize(void* session, void* ierror) {                             \
         static constinit fanlight::Next<decltype(&finalize)> next(#finalize); \
         next.get()(session, ierror);                                         \
-        --fanlight::communicators::sessions;                                 \
+        if (!ierror || *static_cast<int*>(ierror) == MPI_SUCCESS) one_less(); \
     }
 FORTRAN(mpi_session_init_f08_, mpi_session_finalize_f08_)
 #if defined(OPEN_MPI)

@@ -10,6 +10,8 @@ FIRST = {"finalize": "fanlight::finalize();", "tested": "fanlight::progress_befo
 # What is there while it runs, from C's handle.
 DURING = {"comm_gone": "const fanlight::communicators::Freeing freeing(HANDLE);",
           "type_gone": "const fanlight::Dying<MPI_Datatype> dying(HANDLE);"}
+# A null pointer is the MPI library's to judge.
+NULLS = {"comm_gone": "MPI_COMM_NULL", "type_gone": "MPI_DATATYPE_NULL"}
 
 # What comes after it, where it has succeeded.
 AFTER = {"window_made": "fanlight::window_created();", "window_gone": "fanlight::window_freed();",

@@ -23,7 +23,7 @@
 
 namespace fanlight {
 
-// Of cache lines: nobody shares one with a neighbor.
+// Rounded up to whole cache lines, so that nobody shares one with a neighbor.
 constexpr std::size_t whole_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // `unknown`: the place of a put that its target alone knows, and names in its arrive.  A transport

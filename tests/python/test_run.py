@@ -300,7 +300,7 @@ def test_a_path_that_is_not_preloaded(clean, tmp_path):
         assert libraries.library_for("mpich").parent == folder, "for a program that loads it itself"
 
 
-@pytest.mark.parametrize("words,said", [(("explain", "bcast", "²"), "not a number of bytes"), (("explain", "bcast", "9" * 25), "no message has"),
+@pytest.mark.parametrize("words,said", [(("explain", "bcast", "²"), "not a number of bytes"), (("explain", "bcast", "9" * 25), "no message is that long"),
                                         (("explain", "bcast", "8", "-n", "9" * 12), "-n"), (("verify", "bcast", "-n", "9" * 12), "not a number of ranks"),
                                         (("count", "bcast", "--root", "9" * 12), "--root"), (("doctor", "--mpi", "foo"), "--mpi foo: unknown"),
                                         (("report", "r.json", "--rules", "a", "-o", "b"), "Leave one"), (("report", "r.json"), "no report")])

@@ -2,7 +2,7 @@
 //
 // Cost: a + n (P - 1) b in one round, all at the root.
 // Source: RMA trees II (linear); Intra-Cell 3.3 (G).  Any number of ranks, blocks of any lengths (scatterv uses it as it
-// is, where nothing can be read): the ranks only need their own length.
+// is; there nothing can be read, since a rank does not know where its block lies at the root).
 #include "algorithms/peers.h"
 
 namespace fanlight::scatter_algorithms {
