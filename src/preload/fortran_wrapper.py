@@ -7,8 +7,10 @@ from wrapper_parts import (AFTER, DURING, FIRST, HANDLES, after, in_library, byt
 
 
 def fortran_names(name):
+    """Not mpi_bcast and MPI_BCAST, though MPI libraries have them: libraries have C functions of such names (R's Rmpi), which
+    ours would take the place of."""
     low = f"mpi_{name.lower()}"
-    return [low + "_", low, low + "__", low.upper(), low + "_f08_"]
+    return [low + "_", low + "__", low + "_f08_"]
 
 
 def f08_names(name):

@@ -47,10 +47,8 @@ int enter_session_finalize(void* session) {
     }
 FORTRAN(mpi_session_init_f08_, mpi_session_finalize_f08_)
 #if defined(OPEN_MPI)
-FORTRAN(mpi_session_init, mpi_session_finalize)
 FORTRAN(mpi_session_init_, mpi_session_finalize_)
 FORTRAN(mpi_session_init__, mpi_session_finalize__)
-FORTRAN(MPI_SESSION_INIT, MPI_SESSION_FINALIZE)
 #endif
 
 }  // extern "C"

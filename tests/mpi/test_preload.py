@@ -90,3 +90,12 @@ def test_no_settings_in_a_program_with_more_rights(tmp_path, fanlight_only):
         subprocess.run([program], env=os.environ | {"FANLIGHT_REPORT": str(file)}, check=True, stdout=subprocess.DEVNULL, timeout=60)
         written[name] = file.exists()
     assert written == {"own": True, "more": False}
+
+
+@pytest.mark.parametrize("mpi", [MPICH, OPENMPI], ids=str)
+def test_no_names_that_c_functions_of_others_have(mpi):
+    """R's Rmpi.so has a mpi_bcast of its own, and what is preloaded comes before it."""
+    listed = subprocess.run(["nm", "-D", "--defined-only", mpi.preload], capture_output=True, text=True, check=True).stdout
+    names = {line.split()[-1] for line in listed.splitlines()}
+    assert "MPI_Bcast" in names
+    assert not [name for name in names if re.fullmatch("mpi_[a-z0-9_]*(?<!_)|MPI_[A-Z0-9_]+", name) and not name.endswith("_f08_")]
