@@ -1,6 +1,7 @@
 #include "collective/requests.h"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -255,7 +256,18 @@ void InFlightOperation::begin(const Decision& d, const void* input, void* output
         stop("MPI_Grequest_start failed");
     *handle = request;
     Group& group = context->group();
-    requests::set_out(group, [&] { requests::operations_in_flight().start(group, *this, d.plan, input, output, combiner); });
+    const void* const kept_input = input_of(d.problem, input);
+    requests::set_out(group, [&] { requests::operations_in_flight().start(group, *this, d.plan, kept_input, output, combiner); });
+}
+
+// MPI forbids to change the input before the operation is over.  Programs do so with short ones, such as FEniCSx with the
+// temporary that it passes to MPI_Iexscan: MPICH and Open MPI have sent them by then.
+const void* InFlightOperation::input_of(const Problem& p, const void* input) {
+    using enum Operation;
+    const bool one_block = p.operation == reduce || p.operation == allreduce || p.operation == scan || p.operation == exscan ||
+                           p.operation == gather || p.operation == allgather;
+    if (!input || !one_block || p.bytes > sizeof short_input_) return input;
+    return std::memcpy(short_input_, input, p.bytes);
 }
 
 void InFlightOperation::complete() {

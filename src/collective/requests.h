@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -48,8 +49,10 @@ struct InFlightOperation : Run {
     std::function<void()> finish;  // by a thread of the program's; may be empty
 
 private:
+    const void* input_of(const Problem&, const void* input);
     void raise();
 
+    std::byte short_input_[256];
     std::deque<Datatype> datatypes_;
     MPI_Op op_ = MPI_OP_NULL;
     void* number_ = nullptr;  // what the request is known by in its callbacks

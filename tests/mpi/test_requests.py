@@ -15,8 +15,8 @@ def test_requests(mpi, ranks, plain):
     if not plain and ranks > 1:
         for operation in ("ibarrier", "ibcast", "iallreduce", "iallgather", "ialltoall", "igather", "iscan", "iscatter"):
             assert result.report.calls(operation) >= 60 * ranks, f"{operation}\n{result}"
-        # An operator of the program's.
-        assert result.report.calls("iexscan") == result.report.calls("ireduce_scatter_block") == 5 * ranks, str(result)
+        # An operator of the program's; 10 with inputs that change.
+        assert result.report.calls("iexscan") - 10 * ranks == result.report.calls("ireduce_scatter_block") == 5 * ranks, str(result)
 
 
 @parametrize("mpi", [MPICH, OPENMPI, repeated(IMPI)], ids=str)
