@@ -75,7 +75,7 @@ const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, c
     }
     const Decision& d = call.planned(s, chosen, problem);
     if constexpr (std::is_same_v<Types, OneForAll>) {
-        if (direct && !in_place && all_packed(sent) && input && output && !call.starts())
+        if (direct && !in_place && all_packed(sent) && input && output && !call.is_persistent())
             remember(s.last(Operation::alltoallv), d, input - static_cast<const std::byte*>(send), send_counts, send_displacements, send_types,
                      output - static_cast<std::byte*>(receive), receive_counts, receive_displacements, receive_types, s.size);
     }
@@ -91,7 +91,7 @@ const Decision* alltoallv(Call& call, const void* send, const C* send_counts, co
     CommunicatorContext* s = call.context();
     if (!s) return nullptr;
     const LastCall& last = s->last(Operation::alltoallv);
-    if (!call.starts() && same_call(last, *s, send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, receive_type)) [[likely]]
+    if (!call.is_persistent() && same_call(last, *s, send, send_counts, send_displacements, send_type, receive, receive_counts, receive_displacements, receive_type)) [[likely]]
         return call.serve(*s, *last.decision, static_cast<const std::byte*>(send) + last.input, static_cast<std::byte*>(receive) + last.output);
     return exchange(call, *s, send, send_counts, send_displacements, OneForAll{send_type}, receive, receive_counts,
                     receive_displacements, OneForAll{receive_type});

@@ -47,6 +47,7 @@ public:
         return request_ ? starting() : communicator_->context(reason_);
     }
     bool starts() const { return request_ != nullptr || begun_ != nullptr; }
+    bool is_persistent() const { return persistent_ || (begun_ && !request_); }
     Persistent& persistent() { return *persistent_; }
     // Where packed copies lie until the operation is over.
     Workspace& workspace(CommunicatorContext& s) { return begun_ ? begun_->workspace : s.workspace; }

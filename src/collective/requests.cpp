@@ -138,8 +138,9 @@ void advance_inside() { operations_in_flight().advance_inside(); }
 
 bool progress() {
     bool completed = false;
-    if (!any()) return completed;
-    while (Run* run = operations_in_flight().poll()) {
+    while (any()) {
+        Run* const run = operations_in_flight().poll();
+        if (!run) break;
         started(*run).complete();
         count.fetch_sub(1, std::memory_order_relaxed);
         completed = true;
@@ -186,7 +187,7 @@ int wait_all(int count, MPI_Request all[], MPI_Status statuses[], int (*test)(MP
         MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
         const auto tested = [&] { return (error = test(&all[i], &flag, status)) != MPI_SUCCESS || flag; };
         // Fanlight has nothing in flight any more.
-        if (!wait(tested)) error = mpi().Wait(&all[i], status);
+        if (!wait(std::ref(tested))) error = mpi().Wait(&all[i], status);
         failed |= error != MPI_SUCCESS;
     }
     if (!failed) return MPI_SUCCESS;

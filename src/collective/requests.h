@@ -12,8 +12,8 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -53,7 +53,7 @@ private:
     void raise();
 
     std::byte short_input_[256];
-    std::deque<Datatype> datatypes_;
+    std::list<Datatype> datatypes_;
     MPI_Op op_ = MPI_OP_NULL;
     void* number_ = nullptr;  // what the request is known by in its callbacks
 };

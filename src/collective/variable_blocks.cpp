@@ -119,7 +119,7 @@ const Decision* rooted(Call& call, CommunicatorContext& s, Operation operation, 
     }
     const Decision& d = call.planned(s, chosen, p);
     // Plans are for lengths that are known; one whose lengths travel first is told them at each call.
-    if (!in_place && is_plain(own) && !call.starts() && !d.plan.lengths && (!is_root || (all.in_line && all.is_plain()))) {
+    if (!in_place && is_plain(own) && !call.is_persistent() && !d.plan.lengths && (!is_root || (all.in_line && all.is_plain()))) {
         LastCall& last = s.last(operation);
         remember_own(last, d, own, one.type, root);
         if (is_root) remember_all(last, each, s.size, all);
@@ -149,7 +149,7 @@ const Decision* allgatherv(Call& call, const void* send, MPI_Count send_count, M
     if (same_own(last, send, send_count, send_type) && same_all(last, receive, receive_counts, displacements, receive_type, s->size)) [[likely]]
         return call.serve(*s, *last.decision, send, static_cast<std::byte*>(receive) + last.output);
 
-    if (last.other_size && !call.starts() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
+    if (last.other_size && !call.is_persistent() && last.datatype == send_type && last.other_datatype == receive_type && ordinary(send) && ordinary(receive)) {
         const auto element = static_cast<std::ptrdiff_t>(last.other_size);
         if (const Decision* d = other_counts(*s, last, send_count, receive_counts, displacements))
             return call.serve(*s, *d, send, static_cast<std::byte*>(receive) + displacements[0] * element);
@@ -182,7 +182,7 @@ const Decision* gatherv(Call& call, const void* send, MPI_Count send_count, MPI_
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = send == MPI_IN_PLACE;
     LastCall& last = s->last(Operation::gatherv);
-    if (last.root == root && same_own(last, send, send_count, send_type) && !call.starts() &&
+    if (last.root == root && same_own(last, send, send_count, send_type) && !call.is_persistent() &&
         (!is_root || same_at_root(last, send, receive, receive_counts, displacements, receive_type, s->size))) [[likely]]
         return call.serve(*s, *last.decision, send, is_root ? static_cast<std::byte*>(receive) + last.output : nullptr);
 
@@ -206,7 +206,7 @@ const Decision* scatterv(Call& call, const void* send, const C* send_counts, con
     if (!s) return nullptr;
     const bool is_root = s->rank == root, in_place = receive == MPI_IN_PLACE;
     LastCall& last = s->last(Operation::scatterv);
-    if (last.root == root && same_own(last, receive, receive_count, receive_type) && !call.starts() &&
+    if (last.root == root && same_own(last, receive, receive_count, receive_type) && !call.is_persistent() &&
         (!is_root || same_at_root(last, receive, send, send_counts, displacements, send_type, s->size))) [[likely]]
         return call.serve(*s, *last.decision, is_root ? static_cast<const std::byte*>(send) + last.input : nullptr, receive);
 

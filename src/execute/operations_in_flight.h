@@ -71,7 +71,7 @@ private:
             if (lock) taken = false;
         }
         std::unique_lock<std::mutex> lock;
-        static constinit thread_local bool taken;  // by this thread
+        static constinit thread_local bool taken [[gnu::tls_model("initial-exec")]];  // by this thread
     };
 
     template <class Begin>

@@ -145,7 +145,8 @@ def waits_by_test(f, function, names, arguments, call, leave):
             f"        static constinit fanlight::Next<{function}> test({names});",
             "        [[maybe_unused]] int flag = 0;",
             "        int error = MPI_SUCCESS;",
-            f"        if (fanlight::requests::wait([&] {{ {call(arguments)} return error != MPI_SUCCESS || {done}; }})) {leave}",
+            f"        const auto tested = [&] {{ {call(arguments)} return error != MPI_SUCCESS || {done}; }};",
+            f"        if (fanlight::requests::wait(std::ref(tested))) {leave}",
             "    }"]
 
 

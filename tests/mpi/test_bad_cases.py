@@ -573,7 +573,7 @@ def test_a_profiling_tool_above_and_below(mpi, tmp_path, fanlight_only):
 def test_calls_that_differ_in_one_thing_from_the_last_one(mpi, ranks, plain):
     result = run(mpi, ranks, "same_calls", preload=not plain).must_be_ok()
     if not plain:
-        assert all(result.report.calls(o) > 100 * ranks for o in ("gatherv", "scatterv", "allgatherv", "alltoallv")), str(result)
+        assert all(result.report.calls(i + o) > 100 * ranks for i in ("", "i") for o in ("gatherv", "scatterv", "allgatherv", "alltoallv")), str(result)
         assert result.report.calls("neighbor_allgather") > 35 * ranks and result.report.calls("neighbor_allgatherv") > 15 * ranks, str(result)
 
 

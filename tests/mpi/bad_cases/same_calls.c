@@ -1,5 +1,5 @@
 // The same call again, and then one that differs from it in one thing: the blocks' lengths, their places, a datatype, the root,
-// the buffers.  What was remembered of the first one must not serve the other.
+// the buffers.  What was remembered of the first one must not serve the other.  Blocking calls, then non-blocking ones.
 #include <stdbool.h>
 
 #include "case.h"
@@ -46,6 +46,12 @@ static void fill(unsigned char *at, int call, int from, int to, int bytes) {
 
 static int call_number;
 
+// Blocking, or not: each is over when it returns.
+static bool starts;
+static MPI_Request request;
+static int waited(int error) { return error == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : error; }
+#define CALL(Name, name, ...) (starts ? waited(MPI_I##name(__VA_ARGS__, &request)) : MPI_##Name(__VA_ARGS__))
+
 // One call, whose input, output or both differ.
 static void call(const char *name, enum difference d, bool differs_in, bool differs_out) {
     const bool scatter = !strcmp(name, "scatterv"), gather = !strcmp(name, "gatherv"), everybody = !strcmp(name, "alltoallv");
@@ -71,26 +77,26 @@ static void call(const char *name, enum difference d, bool differs_in, bool diff
         unsigned char *const source = in_place ? out : in;
         for (int r = 0; r < size; ++r) fill(source + (in_place ? to : from).offset[r], n, rank, r, sent[r]);
         for (int r = 0; r < size; ++r) fill(expected + to.offset[r], n, r, rank, received[r]);
-        REQUIRE(MPI_Alltoallv(in_place ? MPI_IN_PLACE : in, from.counts, from.at, from.type, out, to.counts, to.at, to.type, MPI_COMM_WORLD) == MPI_SUCCESS);
+        REQUIRE(CALL(Alltoallv, alltoallv, in_place ? MPI_IN_PLACE : in, from.counts, from.at, from.type, out, to.counts, to.at, to.type, MPI_COMM_WORLD) == MPI_SUCCESS);
     } else if (scatter) {
         for (int r = 0; r < size; ++r) fill(in + from.offset[r], n, root, r, sent[r]);
         const int own = to.counts[rank];
         if (!in_place) fill(expected, n, root, rank, to.bytes[rank]);
-        REQUIRE(MPI_Scatterv(in, from.counts, from.at, from.type, in_place ? MPI_IN_PLACE : out, own, to.type, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+        REQUIRE(CALL(Scatterv, scatterv, in, from.counts, from.at, from.type, in_place ? MPI_IN_PLACE : out, own, to.type, root, MPI_COMM_WORLD) == MPI_SUCCESS);
     } else {
         const bool receives = !gather || rank == root;
         const int own = from.counts[rank];
         fill(in_place ? out + to.offset[rank] : in, n, rank, 0, sent[rank]);
         for (int r = 0; r < size && receives; ++r) fill(expected + to.offset[r], n, r, 0, received[r]);
         if (gather)
-            REQUIRE(MPI_Gatherv(in_place ? MPI_IN_PLACE : in, own, from.type, out, to.counts, to.at, to.type, root, MPI_COMM_WORLD) == MPI_SUCCESS);
+            REQUIRE(CALL(Gatherv, gatherv, in_place ? MPI_IN_PLACE : in, own, from.type, out, to.counts, to.at, to.type, root, MPI_COMM_WORLD) == MPI_SUCCESS);
         else
-            REQUIRE(MPI_Allgatherv(in_place ? MPI_IN_PLACE : in, own, from.type, out, to.counts, to.at, to.type, MPI_COMM_WORLD) == MPI_SUCCESS);
+            REQUIRE(CALL(Allgatherv, allgatherv, in_place ? MPI_IN_PLACE : in, own, from.type, out, to.counts, to.at, to.type, MPI_COMM_WORLD) == MPI_SUCCESS);
     }
     if (memcmp(out, expected, ROOM)) {
         int i = 0;
         while (out[i] == expected[i]) ++i;
-        fprintf(stderr, "WRONG %s: difference %d (%d, %d), call %d on rank %d: byte %d is %d, not %d\n", name, d, differs_in, differs_out, n, rank, i, out[i],
+        fprintf(stderr, "WRONG %s%s: difference %d (%d, %d), call %d on rank %d: byte %d is %d, not %d\n", starts ? "i" : "", name, d, differs_in, differs_out, n, rank, i, out[i],
                 expected[i]);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
@@ -117,14 +123,20 @@ int main(int argc, char **argv) {
     REQUIRE(size <= RANKS);
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);  // from where on non-blocking ones are served
     const char *const names[] = {"gatherv", "scatterv", "allgatherv", "alltoallv"};
-    for (int k = 0; k < 4; ++k)
+    for (int k = 0; k < 8; ++k) {
+        const char *const name = names[k % 4];
+        starts = k >= 4;
         for (int d = 0; d < DIFFERENCES; ++d)
             for (int sides = 1; sides < 4; ++sides) {
-                for (int i = 0; i < 3; ++i) call(names[k], NONE, false, false);
-                for (int i = 0; i < 2; ++i) call(names[k], d, sides & 1, sides & 2);
-                call(names[k], NONE, false, false);
+                for (int i = 0; i < 3; ++i) call(name, NONE, false, false);
+                for (int i = 0; i < 2; ++i) call(name, d, sides & 1, sides & 2);
+                call(name, NONE, false, false);
             }
+    }
     MPI_Type_free(&pair);
     neighbors();
     return done();
