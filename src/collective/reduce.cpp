@@ -65,10 +65,11 @@ bool address_missing(const void* memory, const Reduction& r) {
 
 // Whether the MPI library would take these buffers.  `sends`, `receives`: something is to be read, to be written.
 bool acceptable(Operation operation, const void* send, const void* receive, const Reduction& r, bool sends, bool receives, bool& in_place) {
+    // Of exscan on all ranks, as MPICH's family: rank 0 has no result, but decides as the others do.
+    const Aliased alias = receives || (operation == Operation::exscan && sends) ? aliased(operation, send, receive) : Aliased::no;
+    if (alias == Aliased::wrong) return false;
     if (receives || (in_place && sends)) {
         if (receive == MPI_IN_PLACE || address_missing(receive, r)) return false;
-        const Aliased alias = aliased(operation, send, receive);
-        if (alias == Aliased::wrong) return false;
         in_place |= alias == Aliased::in_place;
     }
     return in_place || !sends || !address_missing(send, r);

@@ -85,6 +85,9 @@ int main(int argc, char **argv) {
     SAY(Allreduce(in, NULL, 4, MPI_INT, MPI_SUM, world));
 #endif
     SAY(Allreduce(in, in, 4, MPI_INT, MPI_SUM, world));
+#ifndef OPEN_MPI  // takes it as MPI_IN_PLACE
+    SAY(Exscan(in, in, 4, MPI_INT, MPI_SUM, world));  // also on rank 0, which has no result
+#endif
     SAY_REDUCTION(Scan(in, out, -1, MPI_INT, MPI_SUM, world));
     SAY(Scan(in, out, 4, MPI_INT, MPI_OP_NULL, world));
     SAY_REDUCTION(Exscan(in, out, 4, MPI_DATATYPE_NULL, MPI_SUM, world));
