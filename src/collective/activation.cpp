@@ -131,15 +131,19 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     }
 
     // 4. Also the barrier between making the group and its first operation.
-    int made = group != nullptr, all_made = 0;
-    mpi().Allreduce(&made, &all_made, 1, MPI_INT, MPI_MIN, comm);
-    if (!all_made) {
+    enum { failed, made, made_with_more_slots };
+    const int own_group = !group ? failed : group->group.reserve_more_slots() ? made_with_more_slots : made;
+    int groups = failed;
+    mpi().Allreduce(&own_group, &groups, 1, MPI_INT, MPI_MIN, comm);
+    if (groups == failed) {
         reason = Reason::setup_failed;
         return nullptr;
     }
+    if (groups == made_with_more_slots) group->group.take_more_slots();
+    const std::size_t reserved = layout.reserved_bytes() + (groups == made_with_more_slots ? layout.more_slots_bytes() : 0);
     const std::size_t from = agreed.single_copy ? agreed.single_copy_from : 0;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " +
-                         megabytes(static_cast<std::size_t>(size) * layout.reserved_bytes()) + " of shared memory (up to " + megabytes(layout.bytes()) +
+                         megabytes(static_cast<std::size_t>(size) * reserved) + " of shared memory (up to " + megabytes(layout.bytes()) +
                          "), single copy " + (agreed.single_copy ? "yes" : "no") +
                          (from >= CopySpeed::never ? ", only where a rule says so" : from ? " from " + std::to_string(from) + " bytes on" : "") + ", " +
                          std::to_string(agreed.ranks) + " ranks on " + std::to_string(agreed.cores) + " cores"; }, rank);

@@ -30,6 +30,8 @@ void Executor::enter() {
     has_later_areas_ = false;
     in_many_ = next_ = begun_ = put_ahead_ = 0;
     used_.assign(shared_slots_.areas() + shared_slots_.later_areas(), 0);
+    filled_.assign(used_.size(), SIZE_MAX);
+    fills_areas_ = waiter.oversubscribed();
     seen_bits_.assign(shared_slots_.slots() * shared_slots_.register_words(), 0);
     readers_cache_ = readers_sums_ = {.of_a_shared_core = waiter.oversubscribed()};
     caches_.assign(static_cast<std::size_t>(size_), readers_cache_);
@@ -58,6 +60,16 @@ std::byte* Executor::reached(const Frame& frame, int peer, std::uint64_t there, 
         default: break;  // scratch
     }
     return mapped_scratch_.data() + p * (mapped_scratch_.size() / static_cast<std::size_t>(size_)) + offset;
+}
+
+std::byte* Executor::behind_others(std::uint64_t area, std::size_t bytes) const {
+    const std::size_t filled = filled_[area];
+    if (filled >= shared_slots_.staging_bytes()) return nullptr;
+    const std::size_t next = (filled + 127) / 128 * 128;  // whole pairs of cache lines
+    if (next + bytes > shared_slots_.staging_bytes()) return nullptr;
+    for (int r = 0; r < size_; ++r)
+        if (r != rank_ && known_done_[static_cast<std::size_t>(r)] < used_[area]) return shared_slots_.area(rank_, area) + next;
+    return nullptr;
 }
 
 bool Executor::takes_more(const SharedSlots::Areas& areas, std::uint64_t sequence) {

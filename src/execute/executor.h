@@ -58,8 +58,11 @@ private:
         return *std::max_element(used_.begin() + static_cast<std::ptrdiff_t>(areas.first), used_.begin() + static_cast<std::ptrdiff_t>(areas.first + areas.count));
     }
     void take(const SharedSlots::Areas& areas, std::uint64_t sequence) {
-        for (std::uint64_t i = 0; i < areas.count; ++i) used_[areas.first + i] = sequence + 1;
+        for (std::uint64_t i = 0; i < areas.count; ++i) used_[areas.first + i] = sequence + 1, filled_[areas.first + i] = SIZE_MAX;
     }
+    // Where in an area `bytes` lie behind what the operations before have staged there.  Null: there is no room left; or the others
+    // are known to be through with these, as where all wait for all: then the area is used as if it were new.
+    std::byte* behind_others(std::uint64_t area, std::size_t bytes) const;
     // Without waiting, areas beside those that the operation has.
     bool takes_more(const SharedSlots::Areas&, std::uint64_t sequence);
     // Where this rank stages the step's message.
@@ -93,6 +96,10 @@ private:
     bool has_later_areas_ = false;
     // The operation that last staged in each of this rank's areas, and one.
     std::vector<std::uint64_t> used_;
+    // Where ranks share cores, operations stage one behind the other in an area, so that this rank goes further ahead of those
+    // that read.  How far each area is filled like that.
+    std::vector<std::size_t> filled_;  // SIZE_MAX: nothing may follow
+    bool fills_areas_ = false;
     std::uint64_t in_many_ = 0;   // the last one in which a rank may have staged in more than one, and one
     // The operations before `next_` have their slots, and of those from there on the ones in `begun_`.
     std::uint64_t next_ = 0, begun_ = 0;

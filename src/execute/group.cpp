@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "execute/steps.h"
+#include "memory/segment.h"
 
 namespace fanlight {
 
@@ -35,6 +36,16 @@ void Group::place(std::span<std::byte> segment, SharedSlots::Extent extent) {
     shared_slots_ = SharedSlots(segment.data(), size_, SharedSlots::Capacity::one, extent);
     sequence_ = published_done_ = 0;
     doing_ = nothing;
+    executor_.enter();
+}
+
+bool Group::reserve_more_slots() {
+    const std::span<std::byte> more = shared_slots_.more_slots(rank_);
+    return oversubscribed_ && !more.empty() && reserve_mapped(more);
+}
+
+void Group::take_more_slots() {
+    shared_slots_.take_more_slots();
     executor_.enter();
 }
 

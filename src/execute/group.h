@@ -50,6 +50,10 @@ public:
     // For another plan that fits, when nothing is in flight, the first call is not needed.  `connect` throws
     // MismatchedCollectives if the members have plans for different operations.
     void place(std::span<std::byte> segment, SharedSlots::Extent);
+    // Where members share cores, before the first operation: whether this one has reserved its part of more slots, which all take
+    // if all have.
+    bool reserve_more_slots();
+    void take_more_slots();
     void introduce(const Plan&);
     void connect(Plan&);
     // Whether the plan has the memory now.  If members have lines for all, it can be connected again without the others.

@@ -75,9 +75,11 @@ bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequenc
     std::uint64_t needed = sequence < shared_slots_.slots() ? 0 : sequence + 1 - shared_slots_.slots();
     SharedSlots::Areas areas;
     const bool stages = schedule.staged > 0 || schedule.stages_at_reader;
-    if (!Wait::in_order && sequence != next_ && (stages || schedule.in_many_areas)) return false;
+    if (!Wait::in_order && sequence != next_ && (stages || schedule.in_many_areas || sequence - next_ >= 64)) return false;
     if (stages) areas = shared_slots_.staging(sequence, rank_, schedule.staged, uses_later_areas(schedule));
-    if (stages && !schedule.stages_at_reader) needed = std::max(needed, last_use(areas));
+    const bool fills = fills_areas_ && areas.count == 1 && !schedule.stages_at_reader && !schedule.reuses_cells;
+    if (std::byte* const behind = fills ? behind_others(areas.first, schedule.staged) : nullptr) areas.at = behind;
+    else if (stages && !schedule.stages_at_reader) needed = std::max(needed, last_use(areas));
     // Others' areas are those of their last operations, unless they took more.
     else if (schedule.staged > 0) needed = std::max({needed, in_many_, sequence < shared_slots_.areas() ? 0 : sequence + 1 - shared_slots_.areas()});
     if (all_done_ < needed) {
@@ -94,6 +96,7 @@ bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequenc
         all_done_ = least;
     }
     take(areas, sequence);
+    if (fills) filled_[areas.first] = static_cast<std::size_t>(areas.at - shared_slots_.area(rank_, areas.first)) + schedule.staged;
     cursor.staging = areas.at;
     if (schedule.in_many_areas) in_many_ = sequence + 1;
     begun_ |= std::uint64_t{1} << (sequence - next_);

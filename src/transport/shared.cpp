@@ -53,13 +53,16 @@ SharedSlots::SharedSlots(std::byte* base, int size, Capacity room, Extent extent
     registers_ = whole(offers_ + static_cast<std::size_t>(offers_per_rank_) * offer_bytes_, pair);
     register_bytes_ = (size_ + 1023) / 1024 * 128;  // whole pairs of cache lines, as the cells
     slot_bytes_ = registers_ + register_bytes_;
-    opened_ = whole(sizeof(Member) + shared_slots_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
-    first_slot_ = opened_ + register_bytes_;
+    most_slots_ = shared_slots_ * (room == Capacity::one ? 1 : size <= 8 ? 4 : size <= 16 ? 2 : 1);
+    opened_ = whole(sizeof(Member) + most_slots_ * sizeof(Called) + (has_all_lines() ? 0 : lines_ * sizeof(std::uint32_t)), pair);
     skews_ = has_all_lines() ? 16 : 1;  // few lines are not read by all in turn
     area_skew_ = size > 4 && has_all_lines() ? 5 * 128 : 0;  // many areas are read by one rank in turn
-    first_area_ = whole(first_slot_ + (skews_ - 1) * skew + shared_slots_ * slot_bytes_, 128);
-    reserved_bytes_ = whole(first_area_ + (skews_ - 1) * area_skew_ + areas_ * staging_bytes_, page);
-    part_bytes_ = whole(reserved_bytes_ + later_areas_ * staging_bytes_, page);
+    first_area_ = whole(opened_ + register_bytes_, 128);
+    first_slot_ = whole(first_area_ + (skews_ - 1) * area_skew_ + areas_ * staging_bytes_, 128);
+    const auto behind_slots = [&](std::uint64_t slots) { return whole(first_slot_ + (skews_ - 1) * skew + slots * slot_bytes_, page); };
+    reserved_bytes_ = behind_slots(shared_slots_);
+    first_later_area_ = behind_slots(most_slots_);
+    part_bytes_ = whole(first_later_area_ + later_areas_ * staging_bytes_, page);
 }
 
 void SharedSlots::find_lines(int rank, const Lines& lines) {

@@ -142,6 +142,11 @@ public:
     static std::size_t bytes(int size, Capacity room = Capacity::many) { return SharedSlots(nullptr, size, room).bytes(); }
 
     std::uint64_t slots() const { return shared_slots_; }
+    // More of them behind what is reserved from the start, for ranks that share cores: who waits for no one goes further ahead, and
+    // fewer waits are fewer switches of contexts.  Before the first operation, when all have reserved theirs.
+    std::span<std::byte> more_slots(int rank) const { return {part(rank) + reserved_bytes_, more_slots_bytes()}; }
+    std::size_t more_slots_bytes() const { return first_later_area_ - reserved_bytes_; }
+    void take_more_slots() { shared_slots_ = most_slots_; }
     std::uint64_t areas() const { return areas_; }
     int depth() const { return depth_; }
     std::uint64_t posts() const { return posts_; }                // to one writer at one time
@@ -170,10 +175,10 @@ public:
 
     // More areas, where there are few ranks, which a rank takes instead when it has staged much that is long.
     std::uint64_t later_areas() const { return later_areas_; }
-    std::span<std::byte> later_staging(int rank) const { return {part(rank) + reserved_bytes_, later_areas_ * staging_bytes_}; }
+    std::span<std::byte> later_staging(int rank) const { return {part(rank) + first_later_area_, later_areas_ * staging_bytes_}; }
     // Of a rank, the first ones and then the later ones; each kind lies one behind the other.
     std::byte* area(int rank, std::uint64_t i) const {
-        return (i < areas_ ? first_area(rank) : part(rank) + reserved_bytes_ - areas_ * staging_bytes_) + i * staging_bytes_;
+        return (i < areas_ ? first_area(rank) : part(rank) + first_later_area_ - areas_ * staging_bytes_) + i * staging_bytes_;
     }
     // So many in a row, and where in them a rank stages.
     struct Areas {
@@ -219,7 +224,7 @@ public:
 
     // Where ranks have lines for some peers alone: whose line k of this rank is, and one; 0: nobody's.
     std::uint32_t& line_owner(int rank, std::size_t k) const {
-        return reinterpret_cast<std::uint32_t*>(part(rank) + sizeof(Member) + shared_slots_ * sizeof(Called))[k];
+        return reinterpret_cast<std::uint32_t*>(part(rank) + sizeof(Member) + most_slots_ * sizeof(Called))[k];
     }
     bool has_all_lines() const { return lines_ == size_; }
     // Of which peers' lines a rank knows: those in its own part, and its own in theirs.
@@ -248,14 +253,14 @@ private:
 
     std::byte* base_;
     std::size_t size_, lines_;
-    std::uint64_t shared_slots_, areas_, later_areas_, posts_;
+    std::uint64_t shared_slots_, most_slots_, areas_, later_areas_, posts_;
     int depth_, offers_per_rank_;
     std::size_t skews_, area_skew_;  // a power of two; and between the areas of two ranks
     // By peer: whose line is which in this rank's part, and this rank's in theirs; empty: each has that of its own number.
     int rank_ = 0;
     std::vector<std::uint32_t> here_, there_;
-    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_slot_, first_area_,
-        reserved_bytes_, part_bytes_;
+    std::size_t payload_bytes_, cell_bytes_, offer_bytes_, line_bytes_, staging_bytes_, offers_, registers_, register_bytes_, slot_bytes_, opened_, first_area_, first_slot_,
+        reserved_bytes_, first_later_area_, part_bytes_;
 };
 
 }  // namespace fanlight

@@ -33,6 +33,8 @@ std::string on_threads(int size, bool single_copy, Body body, std::size_t scratc
     for (int r = 0; r < size; ++r)
         groups.push_back(std::make_unique<Group>(std::span(segment.base, bytes), r, size, single_copy, Waiter::Hooks{}, cores ? size : 0, cores,
                                                  SharedSlots::Capacity::many, std::span(segment.base + bytes, segment.size - bytes)));
+    if (std::ranges::all_of(groups, [](const auto& group) { return group->reserve_more_slots(); }))
+        for (const auto& group : groups) group->take_more_slots();
     std::string wrong;
     std::mutex mutex;
     std::vector<std::thread> threads;

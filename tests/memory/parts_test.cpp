@@ -61,7 +61,9 @@ TEST(Parts, NothingLiesInTwoPlacesOrInAnothersPart) {
     for (const Capacity capacity : {Capacity::many, Capacity::one})
         for (const int size : {1, 2, 3, 16, 17, 33, 65, 129, 260}) {
             std::byte* const base = reinterpret_cast<std::byte*>(page);  // of nothing
-            const SharedSlots slots(base, size, capacity);
+            SharedSlots slots(base, size, capacity);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(slots.more_slots(size - 1).data()) % page, 0u);
+            slots.take_more_slots();
             ASSERT_EQ(slots.part_bytes() % page, 0u);
             std::vector<Range> all = all_of(slots, size);
             for (const Range& r : all) {
