@@ -1,16 +1,17 @@
-# make demo    a NEURON network under its MPI and under Fanlight, and a short benchmark
-# make test    everything: unit tests, sanitizers, real MPIs
-# make build   the libraries, the tests, the command .venv/fanlight/bin/fanlight
-# make setup   what these need: system packages (as root) and virtual environments in .venv
-# make wheel   the wheel for PyPI, in build/wheels
-# make docs    the documentation as a site, in build/site
-# make clean   removes what was built; make distclean: .venv as well
+# make demo      a NEURON network under its MPI and under Fanlight, and a short benchmark
+# make test      everything: unit tests, sanitizers, real MPIs
+# make build     the libraries, the tests, the command .venv/fanlight/bin/fanlight
+# make setup     what these need: system packages (as root) and virtual environments in .venv
+# make wheel     the wheel for PyPI, in build/wheels
+# make programs  LAMMPS, GROMACS and others under Debian's Open MPI alone and with Fanlight (as root; gigabytes to download)
+# make docs      the documentation as a site, in build/site
+# make clean     removes what was built; make distclean: .venv as well
 #
 # Everything goes to build/ and .venv/.  PYTHON=python3.11 chooses another Python.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo test build setup wheel docs clean distclean system
+.PHONY: demo test build setup wheel programs docs clean distclean system
 .DEFAULT_GOAL := build
 
 PYTHON ?= python3
@@ -91,6 +92,11 @@ build/exchange_timer.so: apps/spikes/exchange_timer.c
 wheel: build
 	$(say) "A wheel for PyPI, in build/wheels"
 	@packaging/wheel
+
+FOLDER ?= build/programs
+programs: build
+	$(say) "Real programs of Debian 12, alone and with Fanlight, in $(FOLDER)"
+	@tests/programs/run $(FOLDER)
 
 docs: $(venv)/docs/.ready
 	$(say) "The documentation, in build/site"
