@@ -21,7 +21,7 @@ SLOWER = ROOT / "docs/measurements.md"
 MPIS = {"mpich": "MPICH 5.0.2", "openmpi": "Open MPI 5.0.11", "impi": "Intel MPI 2021.18"}
 COLORS = {"mpich": "#2f6db3", "openmpi": "#d9822b", "impi": "#5a9a51"}
 TWO, APART = "2026-11-27-epyc-2-cores-2-ranks", "2026-11-27-epyc-2-cores-no-shared-cache"
-MORE = "2026-11-27-epyc-2-cores-4-and-8-ranks"
+MORE = "2026-11-28-epyc-2-cores-4-and-8-ranks"
 XEON = "2026-11-27-xeon-16-cores"
 KIB, MIB = 1 << 10, 1 << 20
 
