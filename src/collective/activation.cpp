@@ -120,30 +120,32 @@ std::unique_ptr<SharedGroup> share(MPI_Comm comm, int rank, int size, Sharing& a
     agreed = {least[1] != 0, static_cast<std::size_t>(-least[4]), -least[2], least[3]};
     if (readable && !agreed.single_copy) let_others_read_no_more();
 
+    enum { failed, made, made_with_more_slots };
+    int own_group = failed, groups = failed;
     std::unique_ptr<SharedGroup> group;
     try {
         std::vector<int> world_ranks;
         for (const Presence& p : all) world_ranks.push_back(static_cast<int>(p.world_rank));
         group = std::make_unique<SharedGroup>(std::move(meeting.segment), rank, std::move(world_ranks), agreed);
+        own_group = group->group.reserve_more_slots() ? made_with_more_slots : made;
     } catch (const std::exception& e) {
         say(std::string("a group could not be set up: ") + e.what());
-        budget::give_back(layout.bytes());
+        if (!group) budget::give_back(layout.bytes());
+        group.reset();
     }
 
     // 4. Also the barrier between making the group and its first operation.
-    enum { failed, made, made_with_more_slots };
-    const int own_group = !group ? failed : group->group.reserve_more_slots() ? made_with_more_slots : made;
-    int groups = failed;
     mpi().Allreduce(&own_group, &groups, 1, MPI_INT, MPI_MIN, comm);
     if (groups == failed) {
         reason = Reason::setup_failed;
         return nullptr;
     }
-    if (groups == made_with_more_slots) group->group.take_more_slots();
-    const std::size_t reserved = layout.reserved_bytes() + (groups == made_with_more_slots ? layout.more_slots_bytes() : 0);
+    group->settle_slots(groups == made_with_more_slots);
+    const std::size_t more = groups == made_with_more_slots ? layout.more_slots_bytes() : 0, unused = layout.more_slots_bytes() - more;
+    const auto of_all = [&](std::size_t bytes) { return megabytes(static_cast<std::size_t>(size) * bytes); };
     const std::size_t from = agreed.single_copy ? agreed.single_copy_from : 0;
     verbose([&] { return "serves a communicator of " + std::to_string(size) + " ranks, " +
-                         megabytes(static_cast<std::size_t>(size) * reserved) + " of shared memory (up to " + megabytes(layout.bytes()) +
+                         of_all(layout.reserved_bytes() + more) + " of shared memory (up to " + of_all(layout.part_bytes() - unused) +
                          "), single copy " + (agreed.single_copy ? "yes" : "no") +
                          (from >= CopySpeed::never ? ", only where a rule says so" : from ? " from " + std::to_string(from) + " bytes on" : "") + ", " +
                          std::to_string(agreed.ranks) + " ranks on " + std::to_string(agreed.cores) + " cores"; }, rank);

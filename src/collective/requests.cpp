@@ -261,8 +261,8 @@ void InFlightOperation::begin(const Decision& d, const void* input, void* output
     requests::set_out(group, [&] { requests::operations_in_flight().start(group, *this, d.plan, kept_input, output, combiner); });
 }
 
-// MPI forbids to change the input before the operation is over.  Programs do so with short ones, such as FEniCSx with the
-// temporary that it passes to MPI_Iexscan: MPICH and Open MPI have sent them by then.
+// MPI forbids changing the input before the operation is over.  Programs do so with short ones, such as FEniCSx with the
+// temporary that it passes to MPI_Iexscan: MPICH and Open MPI have usually sent them by then.
 const void* InFlightOperation::input_of(const Problem& p, const void* input) {
     using enum Operation;
     const bool one_block = p.operation == reduce || p.operation == allreduce || p.operation == scan || p.operation == exscan ||

@@ -27,6 +27,7 @@ void give_back(std::size_t bytes) { taken.fetch_sub(bytes); }
 
 SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks, const Sharing& sharing)
     : segment_(std::move(segment)),
+      counted_(segment_.bytes().size()),
       world_ranks_(std::move(world_ranks)),
       sharing_(sharing),
       group(segment_.bytes(), rank, static_cast<int>(world_ranks_.size()), sharing.single_copy, waiting_hooks(world_ranks_),
@@ -35,7 +36,8 @@ SharedGroup::SharedGroup(Segment segment, int rank, std::vector<int> world_ranks
 }
 
 SharedGroup::SharedGroup(const SharedGroup& blocking)
-    : world_ranks_(blocking.world_ranks_),
+    : counted_(0),
+      world_ranks_(blocking.world_ranks_),
       sharing_(blocking.sharing_),
       group({}, blocking.group.rank(), blocking.group.size(), sharing_.single_copy, waiting_hooks(world_ranks_), sharing_.ranks, sharing_.cores,
             SharedSlots::Capacity::one) {
@@ -43,12 +45,19 @@ SharedGroup::SharedGroup(const SharedGroup& blocking)
 }
 
 void SharedGroup::place(Segment segment, SharedSlots::Extent extent) {
-    budget::give_back(segment_.bytes().size());
+    budget::give_back(counted_);
     segment_ = std::move(segment);
+    counted_ = segment_.bytes().size();
     group.place(segment_.bytes(), extent);
 }
 
-SharedGroup::~SharedGroup() { budget::give_back(segment_.bytes().size()); }
+void SharedGroup::settle_slots(bool more) {
+    if (more) return group.take_more_slots();
+    counted_ -= group.more_slots_bytes();
+    budget::give_back(group.more_slots_bytes());
+}
+
+SharedGroup::~SharedGroup() { budget::give_back(counted_); }
 
 namespace {
 

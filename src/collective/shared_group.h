@@ -34,9 +34,12 @@ public:
     explicit SharedGroup(const SharedGroup& blocking);
     ~SharedGroup();
     void place(Segment, SharedSlots::Extent);
+    // Before the first operation: takes more slots (Group::reserve_more_slots), or gives back what they count.
+    void settle_slots(bool more);
 
 private:
     Segment segment_;  // before the group
+    std::size_t counted_;  // of the budget
     const std::vector<int> world_ranks_;
     const Sharing sharing_;
 

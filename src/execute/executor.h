@@ -60,8 +60,8 @@ private:
     void take(const SharedSlots::Areas& areas, std::uint64_t sequence) {
         for (std::uint64_t i = 0; i < areas.count; ++i) used_[areas.first + i] = sequence + 1, filled_[areas.first + i] = SIZE_MAX;
     }
-    // Where in an area `bytes` lie behind what the operations before have staged there.  Null: there is no room left; or the others
-    // are known to be through with these, as where all wait for all: then the area is used as if it were new.
+    // Where in an area `bytes` lie behind what the operations before have staged there.  Null: there is no room left, or all others
+    // are known to have finished those operations, as where all wait for all.
     std::byte* behind_others(std::uint64_t area, std::size_t bytes) const;
     // Without waiting, areas beside those that the operation has.
     bool takes_more(const SharedSlots::Areas&, std::uint64_t sequence);

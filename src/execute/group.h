@@ -54,6 +54,7 @@ public:
     // if all have.
     bool reserve_more_slots();
     void take_more_slots();
+    std::size_t more_slots_bytes() const { return static_cast<std::size_t>(size_) * shared_slots_.more_slots_bytes(); }  // of all
     void introduce(const Plan&);
     void connect(Plan&);
     // Whether the plan has the memory now.  If members have lines for all, it can be connected again without the others.

@@ -69,7 +69,9 @@ struct Executor::Frame {
 };
 
 // Its slot and its areas may be used again when every member has read all that it wanted of the operations that used them
-// before.  Areas are taken in the order of the operations, so that none waits for one that comes after it.
+// before.  Areas are taken in the order of the operations, so that none waits for one that comes after it.  Where ranks share
+// cores an operation may also follow others in an area: these lie there since it was free, and the next that does not fit, or
+// takes several areas, waits until it is free again.
 template <class Wait>
 bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequence, Cursor& cursor, const Wait& wait) {
     std::uint64_t needed = sequence < shared_slots_.slots() ? 0 : sequence + 1 - shared_slots_.slots();

@@ -386,6 +386,13 @@ def test_no_shared_memory_left_of_the_budget(mpi, ranks, fanlight_only):
     assert result.report.calls() == 0 and "FANLIGHT_SHARED_MEMORY is used up" in result.report.reasons(), str(result)
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="ranks would share a core")
+def test_memory_for_ranks_that_share_cores_does_not_count_for_others(fanlight_only):
+    """6.2 MiB for each communicator, and 0.4 more while it is made."""
+    result = run(MPICH, 2, "left_communicators", {"SHARED_MEMORY": "13M", "VERBOSE": 1}).must_be_ok()
+    assert result.err.count("serves a communicator of 2 ranks") == 2, str(result)
+
+
 @libraries
 @parametrize("ranks", [3, repeated(2)])
 def test_process_vm_readv_is_forbidden(mpi, ranks, plain):

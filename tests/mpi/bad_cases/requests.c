@@ -110,7 +110,7 @@ static void many_lengths(void) {
     free(counts), free(places), free(send), free(all);
 }
 
-// MPI forbids to change an input that is in flight; MPICH and Open MPI have sent a short one by then.
+// MPI forbids changing an input that is in flight; MPICH and Open MPI have usually sent a short one by then.
 static void inputs_that_change(int call) {
     enum { N = 32, OPERATIONS = 6 };
     long in[OPERATIONS][N], summed[N], to_root[N], prefix[N], before[N];
