@@ -235,7 +235,7 @@ NB_MODULE(_core, m) {
         return names;
     }, "The names of the collective operations");
     m.def("is_rooted", [](std::string_view o) { return has_root(operation_from(o)); }, "operation"_a);
-    m.def("lengths_are_unknown", [](std::string_view o) { return lengths_are_unknown(operation_from(o)); }, "operation"_a);
+    m.def("length_is_known", [](std::string_view o, int ranks) { return length_is_known(operation_from(o), ranks); }, "operation"_a, "ranks"_a);
     m.def("is_reduction", [](std::string_view o) { return reduces(operation_from(o)); }, "operation"_a);
     m.def("has_blocks_v", [](std::string_view o) { return family_of(operation_from(o)) == Family::blocks_v; },
           "operation"_a);
@@ -327,7 +327,7 @@ NB_MODULE(_core, m) {
         p.commutative = commutative;
         const Topology topology = Topology::from(std::to_string(nodes) + "x*", ranks);
         const Domains map = topology.level(0);
-        const Situation s{.operation = p.operation, .bytes = bytes, .ranks = ranks, .nodes = map.count(),
+        const Situation s{.operation = p.operation, .bytes = length_is_known(p.operation, ranks) ? bytes : 0, .ranks = ranks, .nodes = map.count(),
                           .by_levels = goes_by_levels(p, map), .lanes = goes_in_lanes(p, map),
                           .oversubscribed = oversubscribed, .single_copy = single_copy, .blocking = blocking,
                           .commutative = commutative, .topology = topology, .mpi = mpi};

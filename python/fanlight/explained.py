@@ -45,16 +45,15 @@ def _because(c: dict) -> str:
 def show(core, operation: str, length: int, situation: dict, cores: int, machine: str, console: Console):
     ranks, nodes = situation["ranks"], situation["nodes"]
     try:
-        unknown = core.lengths_are_unknown(operation)
-        seen = 0 if unknown else length  # by a rule
-        c = _choose(core, operation, seen, situation)
+        known = core.length_is_known(operation, ranks)
+        c = _choose(core, operation, length, situation)
     except ValueError as e:
         raise FanlightError(str(e), "Look at FANLIGHT_ALGORITHM and FANLIGHT_RULES.") from e
-    by_file, left_out = answers(core, operation, seen, situation)
+    by_file, left_out = answers(core, operation, length, situation)
     first = next(iter(by_file), None)
     c = by_file.get(first, c)
     t = table("", "", title=None, show_header=False)
-    t.add_row("operation", f"{operation}, " + ("of any length, since no rank knows those of others" if unknown else format_bytes(length))
+    t.add_row("operation", f"{operation}, " + (format_bytes(length) if known else "of any length, since no rank knows those of others")
               + f", {ranks} ranks on {cores} cores"
               + (f" of each of {nodes} nodes" if nodes > 1 else "") + (" (oversubscribed)" if situation["oversubscribed"] else ""))
     t.add_row("algorithm", _text(c))

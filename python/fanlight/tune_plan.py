@@ -11,7 +11,7 @@ from .bench_limits import ALL_IN, ALL_OUT
 # Its sizes a rule can ask for.
 OPERATIONS = ("barrier", "bcast", "reduce", "allreduce", "scan", "exscan", "allgather", "allgatherv", "gather", "scatter",
               "alltoall", "reduce_scatter_block", "reduce_scatter")
-# No rank knows the lengths of all others here: one rule for all sizes.
+# No rank knows the lengths of all others here: one rule for all sizes, unless there are two ranks, which know what goes between them.
 OF_ANY_SIZE = ("gatherv", "scatterv", "alltoallv", "neighbor_allgather", "neighbor_alltoall")
 # From the call to the end of MPI_Wait; at every other size.  Not of neighborhoods: on two ranks, where both neighbors are
 # one rank, Open MPI's take their blocks in another order than the blocking ones, so that no result can be checked.
@@ -46,9 +46,9 @@ def rule_name(operation: str) -> str:
     return collective(operation).replace("_", "-")
 
 
-def has_sizes(operation: str) -> bool:
+def has_sizes(operation: str, ranks: int) -> bool:
     """Whether its rules can ask for the size."""
-    return collective(operation) not in (*OF_ANY_SIZE, "barrier")
+    return collective(operation) != "barrier" and (ranks == 2 or collective(operation) not in OF_ANY_SIZE)
 
 
 def numbers_of_ranks(cores: int, cpus: list[int]) -> list[int]:
@@ -93,9 +93,12 @@ def _schedules(core, operation: str, text: str, size: int, ranks: int) -> str | 
 
 def built_in(core, operation: str, size: int, ranks: int, mpi: str, run: dict) -> str:
     """What the built-in rules say, with what a run has said of itself."""
-    length = size if has_sizes(operation) else 0
-    chosen = core.choose(rule_name(operation), length, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
+    chosen = core.choose(rule_name(operation), size, ranks, nodes=run["nodes"], oversubscribed=run["oversubscribed"],
                          single_copy=run["single_copy"] is not False, mpi=mpi, blocking=is_blocking(operation))
+    return chosen_text(chosen)
+
+
+def chosen_text(chosen: dict) -> str:
     given = [f"{p}={v}" for p, v in chosen["parameters"].items() if p in ("degree", "piece", "shift", "minimum", "once") and v]
     return chosen["algorithm"] + (f"({','.join(given)})" if given else "")
 

@@ -166,7 +166,7 @@ def decide(core, measured: Measured) -> list[Range]:
             rules = [by_rule(core, measured, ranks, operation, size) for size in sizes]
             earlier = [measured.earlier.get((ranks, operation, size), stats.UNDECIDED) for size in sizes]
             unmeasured = [size for n, o, size in measured.unmeasured if (n, o) == (ranks, operation)]
-            if not tune_plan.has_sizes(operation):
+            if not tune_plan.has_sizes(operation, ranks):
                 choice = stats.UNDECIDED if unmeasured else stats.choose_for_any_size(cells, rules[0], earlier[0])
                 out.append(Range(ranks, operation, sizes[0], sizes[-1], choice, tuple(sizes)))
                 continue
@@ -193,7 +193,7 @@ def line(core, measured: Measured, r: Range, undecided: set[tuple[int, str]] = f
     """`undecided`: (ranks, rule's name) of non-blocking operations that the built-in rules decide."""
     run, name = measured.run(r.ranks, r.operation), tune_plan.rule_name(r.operation)
     conditions = [f"ranks={r.ranks}", f"nodes={run['nodes']}", f"oversubscribed={'yes' if run['oversubscribed'] else 'no'}"]
-    if tune_plan.has_sizes(r.operation):
+    if tune_plan.has_sizes(r.operation, r.ranks):
         conditions.insert(0, f"bytes={exact_bytes(r.first)}..{exact_bytes(r.last)}")
     # Not for reductions: what is found to be faster at the start must not decide a sum's last bits.
     if not core.is_reduction(name) and run["single_copy"] is not None:

@@ -48,8 +48,6 @@ void remember(LastCall& last, const Decision& d, std::ptrdiff_t input, const C* 
 template <class C, class D, class Types>
 const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
-    const Decision& chosen = s.decide(Operation::alltoallv, 0);
-    if (!chosen.algorithm) return call.pass(chosen.reason);
     auto& [from, to] = per_thread<Exchange>();
     const bool in_place = send == MPI_IN_PLACE;
     const auto own = static_cast<std::size_t>(s.rank);
@@ -57,27 +55,30 @@ const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, c
     if (!in_place && (!acceptable(send, send_counts, send_displacements, send_types, s.size, from, is_nobody) ||
                       same_memory(from[own], to[own])))
         return call.pass(Reason::arguments);
+    const Blocks& sent = in_place ? to : from;
+    const bool direct = all_packed(to), direct_from = !in_place && all_packed(sent);
+    Problem& problem = s.problem(Operation::alltoallv);
+    std::byte* output = direct ? as_they_lie(to, problem.blocks) : nullptr;
+    std::byte* input = direct_from ? as_they_lie(sent, problem.sends) : nullptr;
+    const std::size_t copied_out = direct ? 0 : put_in_line(to, problem.blocks), copied_in = direct_from ? 0 : put_in_line(sent, problem.sends);
+    const auto remember_it = [&](const Decision& d) {
+        if constexpr (std::is_same_v<Types, OneForAll>)
+            if (input && output && !call.is_persistent())
+                remember(s.last(Operation::alltoallv), d, input - static_cast<const std::byte*>(send), send_counts, send_displacements, send_types,
+                         output - static_cast<std::byte*>(receive), receive_counts, receive_displacements, receive_types, s.size);
+    };
+    const Decision& chosen = s.decide(problem);
+    if (!chosen.algorithm) remember_it(chosen);
     if (!call.serves(chosen)) return nullptr;
     if (!in_place && !call.own_block_fits(s, Operation::alltoallv, bytes_of(from[own]), bytes_of(to[own]))) return nullptr;
 
     const Trim trim{s.workspace};
-    Problem& problem = s.problem(Operation::alltoallv);
-    const bool direct = all_packed(to);
-    std::byte* const output = direct ? as_they_lie(to, problem.blocks) : in_line(to, problem.blocks, call.workspace(s), Workspace::output);
-    const Blocks& sent = in_place ? to : from;
-    const std::byte* input;
-    if (!in_place && all_packed(sent)) {
-        input = as_they_lie(sent, problem.sends);
-    } else {
-        std::byte* const packed = in_line(sent, problem.sends, call.workspace(s), Workspace::input);
-        pack_all(sent, problem.sends, packed);
-        input = packed;
-    }
     const Decision& d = call.planned(s, chosen, problem);
-    if constexpr (std::is_same_v<Types, OneForAll>) {
-        if (direct && !in_place && all_packed(sent) && input && output && !call.is_persistent())
-            remember(s.last(Operation::alltoallv), d, input - static_cast<const std::byte*>(send), send_counts, send_displacements, send_types,
-                     output - static_cast<std::byte*>(receive), receive_counts, receive_displacements, receive_types, s.size);
+    remember_it(d);
+    if (!direct) output = call.workspace(s).get(Workspace::output, copied_out);
+    if (!direct_from) {
+        input = call.workspace(s).get(Workspace::input, copied_in);
+        pack_all(sent, problem.sends, input);
     }
     run_into(call, s, d, input, output, direct, to, problem.blocks);
     return &d;

@@ -97,9 +97,6 @@ inline std::size_t put_in_line(const Blocks& blocks, std::vector<Block>& places)
     }
     return total;
 }
-inline std::byte* in_line(const Blocks& blocks, std::vector<Block>& places, Workspace& workspace, Workspace::Use use) {
-    return workspace.get(use, put_in_line(blocks, places));
-}
 
 inline void pack_all(const Blocks& blocks, const std::vector<Block>& places, std::byte* packed) {
     for (std::size_t r = 0; r < blocks.size(); ++r)

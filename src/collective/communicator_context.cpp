@@ -97,6 +97,7 @@ void CommunicatorContext::decide_by(std::shared_ptr<const Selector> selector) {
 void CommunicatorContext::forget() {
     for (LastCall& call : last_) call = {};
     std::fill(last_planned_.begin(), last_planned_.end(), nullptr);
+    without_plan_.clear();
     calls_.clear();
     selectors_.assign(1, selector_);
 }
@@ -142,6 +143,7 @@ Problem& CommunicatorContext::problem(Operation operation, int root) {
 }
 
 const Decision& CommunicatorContext::decide(const Problem& problem) {
+    if (lengths_are_unknown(problem.operation)) return decide_alike(problem);
     if (const Decision* d = known(problem)) return *d;
     auto made = std::make_shared<Decision>();
     made->problem = problem;
@@ -149,13 +151,20 @@ const Decision& CommunicatorContext::decide(const Problem& problem) {
     return keep(std::move(made));
 }
 
-const Decision& CommunicatorContext::decide(Operation operation, int root) {
-    LastCall& last = this->last(operation);
-    if (!last.decision || last.root != root) {
-        const Decision& d = decide({.operation = operation, .root = root});
-        last = {.decision = &d, .root = root};
-    }
-    return *last.decision;
+// One decision for all lengths for which the rules choose the same.
+const Decision& CommunicatorContext::decide_alike(const Problem& problem) {
+    const std::size_t bytes = known_bytes(problem);
+    const std::pair key(problem.operation, problem.root);
+    for (const Decision* d : without_plan_[key])
+        if (d->by == selector_.get() && d->alike.first <= bytes && bytes <= d->alike.second) return *d;
+    auto made = std::make_shared<Decision>();
+    made->problem = {.operation = problem.operation, .size = size, .root = problem.root, .bytes = bytes};
+    made->alike = selector_->alike(situation(made->problem));
+    made->problem.bytes = made->alike.first;
+    make(*made);
+    const Decision& kept = keep(std::move(made));
+    without_plan_[key].push_back(&kept);
+    return kept;
 }
 
 const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem) {
@@ -170,6 +179,7 @@ const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem
     }
     auto made = std::make_shared<Decision>();
     static_cast<Chosen&>(*made) = d;
+    made->bytes = known_bytes(problem);
     made->problem = problem;
     made->problem.topology = topology_;
     group_of(d).plan(*d.algorithm, made->problem, made->plan, reach(d), most);
@@ -190,18 +200,16 @@ Decision* CommunicatorContext::known(const Problem& p) {
     LastCall& last = this->last(p.operation);
     if (last.decision == last_planned) last.count = -1;
     calls_.set_blocks(*last_planned, p);
-    if (!lengths_are_unknown(p.operation)) {
-        last_planned->bytes = total_bytes(p) / static_cast<std::size_t>(size);
-        if (last_planned->guarded) last_planned->guarded = guarded(*last_planned);
-    }
+    last_planned->bytes = known_bytes(p);
+    if (last_planned->guarded && !lengths_are_unknown(p.operation)) last_planned->guarded = guarded(*last_planned);
     return last_planned;
 }
 
 // Whether the plan may become one for these, as far as the rules go.
 bool CommunicatorContext::takes_lengths_of(const Decision& d, const Problem& p) const {
     if (d.by != selector_.get() || !d.algorithm || d.problem.root != p.root || d.is_in_flight()) return false;
-    const std::size_t total = total_bytes(p), mean = total / static_cast<std::size_t>(size);
-    return lengths_are_unknown(p.operation) || (total > 0 && d.alike.first <= mean && mean <= d.alike.second);
+    const std::size_t bytes = known_bytes(p);
+    return (lengths_are_unknown(p.operation) || total_bytes(p) > 0) && d.alike.first <= bytes && bytes <= d.alike.second;
 }
 
 const Decision& CommunicatorContext::keep(std::shared_ptr<Decision> made) {
@@ -214,7 +222,7 @@ const Decision& CommunicatorContext::keep(std::shared_ptr<Decision> made) {
 Situation CommunicatorContext::situation(const Problem& problem) const {
     Situation situation;
     situation.operation = problem.operation;
-    situation.bytes = problem.blocks.empty() ? problem.bytes : total_bytes(problem) / static_cast<std::size_t>(size);
+    situation.bytes = known_bytes(problem);
     situation.ranks = size;
     situation.nodes = map_.count();
     situation.by_levels = goes_by_levels(problem, map_);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collective/decision.h"
@@ -44,10 +45,9 @@ public:
     // A problem to be filled in, in memory that is used again and again.
     Problem& problem(Operation, int root = 0);
     // Only what is the same on all ranks decides.  The decision lives until the next one is made, or as long as it is held.
+    // Where lengths are unknown it has no plan,
     const Decision& decide(const Problem&);
-    // Where lengths are unknown: nothing may depend on them.
-    const Decision& decide(Operation, int root);
-    // The same with a plan for those lengths that this rank knows.
+    // and this is the same with one for those lengths that this rank knows.
     const Decision& planned(const Decision&, Problem&);
     // Of a persistent operation: the plan of what was decided, whose memory it is to be given.
     Plan& plan_of(const Decision& d) { return calls_.find(d.problem, selector_.get())->plan; }
@@ -101,6 +101,7 @@ public:
     std::shared_ptr<const Neighborhood> neighborhood;  // null: no topology
 
 private:
+    const Decision& decide_alike(const Problem&);
     void make(Decision&);
     void check_room(const Decision&) const;
     Reach reach(const Chosen&) const;
@@ -124,6 +125,7 @@ private:
     PlanCache<Decision> calls_;
     std::vector<LastCall> last_;
     std::vector<Decision*> last_planned_;  // of each operation whose blocks have lengths of their own
+    std::map<std::pair<Operation, int>, std::vector<const Decision*>> without_plan_;  // of operations whose lengths are unknown, by root
     Problem problem_;
 };
 

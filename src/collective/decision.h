@@ -28,7 +28,7 @@ struct Chosen {
     Transport transport = Transport::shared;  // on several nodes: between them
     Group* across = nullptr;                  // runs it, where not all ranks share memory
     std::size_t bytes = 0;
-    std::pair<std::size_t, std::size_t> alike{1, 0};  // allgatherv: the means of the blocks for which the rules choose the same
+    std::pair<std::size_t, std::size_t> alike{1, 0};  // blocks of different lengths: the known_bytes() for which the rules choose the same
     Reason reason = Reason::none;
     guard::Calls* guarded = nullptr;  // the guard's class of this call; null: not guarded
 };

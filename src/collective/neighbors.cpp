@@ -17,8 +17,7 @@ struct Side {
     Blocks blocks;
     std::vector<Block> places;
     std::byte* bytes = nullptr;
-    bool regular = false;  // of one length, the places are known
-    bool packed = false;   // bytes are the program's own
+    bool packed = false;  // bytes are the program's own
 };
 struct Sides {
     Side from, to;
@@ -34,7 +33,7 @@ bool blocks_of(const std::vector<int>& neighbors, const void* memory, MPI_Count 
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(neighbors.size(), {});
     side.places.assign(neighbors.size(), {});
-    side.regular = side.packed = true;
+    side.packed = true;
     side.bytes = nullptr;
     if (!has_any(neighbors)) return true;
     Elements one;
@@ -54,7 +53,7 @@ bool own_block_of(const std::vector<int>& neighbors, const void* memory, MPI_Cou
     if (memory == MPI_IN_PLACE) return false;
     side.blocks.assign(1, {});
     side.places.assign(neighbors.size(), {});
-    side.regular = side.packed = true;
+    side.packed = true;
     side.bytes = nullptr;
     if (!has_any(neighbors)) return true;
     Elements& one = side.blocks[0];
@@ -69,38 +68,38 @@ template <class C, class D, class Types>
 bool blocks_of(const std::vector<int>& neighbors, const void* memory, const C* counts, const D* displacements, Types types, Side& side) {
     const auto none = [&](int place) { return neighbors[static_cast<std::size_t>(place)] == Neighborhood::nobody; };
     if (!acceptable(memory, counts, displacements, types, static_cast<int>(neighbors.size()), side.blocks, none)) return false;
-    side.regular = false;
     side.packed = all_packed(side.blocks);
     if (side.packed) side.bytes = as_they_lie(side.blocks, side.places);
+    else put_in_line(side.blocks, side.places);
     return true;
 }
 
 // Room for what does not lie packed in the program's memory.
 void use_copies(Side& side, Workspace& workspace, Workspace::Use use) {
     if (side.packed) return;
-    if (!side.regular) {
-        side.bytes = in_line(side.blocks, side.places, workspace, use);
-        return;
-    }
     std::size_t end = 0;
     for (const Block& b : side.places) end = std::max(end, b.offset + b.bytes);
     side.bytes = workspace.get(use, end);
 }
 
-// False where the MPI library must serve it.
-bool set_edges(Call& call, CommunicatorContext& s, Operation operation, const Side& from, const Side& to, Problem& problem) {
+struct Lengths {
+    std::size_t sent = 0, taken = 0;
+};
+// Of a block that this rank sends to itself: those that differ, if any do.
+Lengths set_edges(CommunicatorContext& s, const Side& from, const Side& to, Problem& problem) {
+    Lengths own;
     for (const Neighborhood::Edge& e : s.neighborhood->edges) {
         Edge edge{.from = e.from, .to = e.to};
         const Block* const sent = e.from == s.rank ? &from.places[static_cast<std::size_t>(e.sent)] : nullptr;
         const Block* const taken = e.to == s.rank ? &to.places[static_cast<std::size_t>(e.taken)] : nullptr;
-        if (sent && taken && !call.own_block_fits(s, operation, sent->bytes, taken->bytes)) return false;
+        if (sent && taken && sent->bytes != taken->bytes) own = {sent->bytes, taken->bytes};
         edge.bytes = sent ? sent->bytes : taken->bytes;
         if (sent) edge.sent = sent->offset;
-        else if (operation == Operation::neighbor_alltoall) edge.sent = static_cast<std::size_t>(e.sent) * edge.bytes;
+        else if (problem.operation == Operation::neighbor_alltoall) edge.sent = static_cast<std::size_t>(e.sent) * edge.bytes;
         if (taken) edge.taken = taken->offset;
         problem.edges.push_back(edge);
     }
-    return true;
+    return own;
 }
 
 // What several edges bring from one rank goes once (algorithms/neighbors.h).
@@ -121,20 +120,23 @@ const Neighborhood* neighborhood(Call& call, CommunicatorContext* s, Operation o
     }
 #endif
     call.pass(Reason::arguments);
-    return s->neighborhood && call.serves(s->decide(operation, 0)) ? s->neighborhood.get() : nullptr;
+    return s->neighborhood.get();
 }
 
 const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sides& sides) {
     auto& [from, to] = sides;
+    Problem& problem = s.problem(operation);
+    const Lengths own = set_edges(s, from, to, problem);
+    const Decision& chosen = s.decide(problem);
+    s.last(operation) = {.decision = &chosen};
+    if (!call.serves(chosen) || !call.own_block_fits(s, operation, own.sent, own.taken)) return nullptr;
+    if (operation == Operation::neighbor_allgather && s.neighborhood->several_edges) check_lengths(s, problem);
+    const Decision& d = call.planned(s, chosen, problem);
+    s.last(operation) = {.decision = &d};
     const Trim trim{s.workspace};
     use_copies(from, call.workspace(s), Workspace::input);
     use_copies(to, call.workspace(s), Workspace::output);
-    Problem& problem = s.problem(operation);
-    if (!set_edges(call, s, operation, from, to, problem)) return nullptr;
-    if (operation == Operation::neighbor_allgather && s.neighborhood->several_edges) check_lengths(s, problem);
     if (!from.packed) pack_all(from.blocks, from.places, from.bytes);
-    const Decision& d = call.planned(s, s.decide(operation, 0), problem);
-    s.last(operation) = {.decision = &d, .root = 0};
     run_into(call, s, d, from.bytes, to.bytes, to.packed, to.blocks, to.places);
     return &d;
 }
@@ -168,15 +170,13 @@ const Decision* regular(Call& call, Operation operation, const void* send, MPI_C
     const Neighborhood* const n = neighborhood(call, s, operation);
     if (!n) return nullptr;
     LastCall& last = s->last(operation);
-    if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]] {
-        call.run(*s, *last.decision, send, receive, nullptr);
-        return last.decision;
-    }
+    if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]]
+        return call.serve(*s, *last.decision, send, receive);
     auto& [from, to] = sides();
     if (!send_as(n->targets, from) || !blocks_of(n->sources, receive, receive_count, receive_type, to))
         return call.pass(Reason::arguments);
     const Decision* const d = run(call, *s, operation, sides());
-    if (d) remember(last, from, send_count, send_type, to, receive_count, receive_type);
+    if (d || !last.decision->algorithm) remember(last, from, send_count, send_type, to, receive_count, receive_type);
     return d;
 }
 

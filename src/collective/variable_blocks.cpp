@@ -100,16 +100,10 @@ const Decision* rooted(Call& call, CommunicatorContext& s, Operation operation, 
                        AllBlocks& all) {
     const bool is_root = s.rank == root, in_place = one.memory == MPI_IN_PLACE;
     if (root < 0 || root >= s.size || (in_place && !is_root)) return call.pass(Reason::arguments);
-    const Decision& chosen = s.decide(operation, root);
-    if (!chosen.algorithm) return call.pass(chosen.reason);
     if (!in_place && !acceptable(one.memory, one.count, one.type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(each, s.size, all)) return call.pass(Reason::arguments);
     if (is_root && !in_place && wrongly_in_place(own, all.of(root))) return call.pass(Reason::arguments);
-    if (!call.serves(chosen)) return nullptr;
     const std::size_t bytes = in_place ? all.bytes(root) : own.bytes(), bytes_at_root = is_root ? all.bytes(root) : bytes;
-    const bool gathers = operation == Operation::gatherv;
-    if (!call.own_block_fits(s, operation, gathers ? bytes : bytes_at_root, gathers ? bytes_at_root : bytes)) return nullptr;
-
     Problem& p = s.problem(operation, root);
     if (is_root) {
         p.blocks = all.packed;
@@ -117,13 +111,20 @@ const Decision* rooted(Call& call, CommunicatorContext& s, Operation operation, 
         p.blocks.resize(static_cast<std::size_t>(p.size));
         p.blocks[static_cast<std::size_t>(p.rank)] = {0, bytes};
     }
-    const Decision& d = call.planned(s, chosen, p);
-    // Plans are for lengths that are known; one whose lengths travel first is told them at each call.
-    if (!in_place && is_plain(own) && !call.is_persistent() && !d.plan.lengths && (!is_root || (all.in_line && all.is_plain()))) {
+    const auto remember = [&](const Decision& d) {
+        if (in_place || !is_plain(own) || call.is_persistent() || (is_root && !((all.in_line || !d.algorithm) && all.is_plain()))) return;
         LastCall& last = s.last(operation);
         remember_own(last, d, own, one.type, root);
         if (is_root) remember_all(last, each, s.size, all);
-    }
+    };
+    const Decision& chosen = s.decide(p);
+    if (!chosen.algorithm) remember(chosen);
+    if (!call.serves(chosen)) return nullptr;
+    const bool gathers = operation == Operation::gatherv;
+    if (!call.own_block_fits(s, operation, gathers ? bytes : bytes_at_root, gathers ? bytes_at_root : bytes)) return nullptr;
+    const Decision& d = call.planned(s, chosen, p);
+    // Plans are for lengths that are known; one whose lengths travel first is told them at each call.
+    if (!d.plan.lengths) remember(d);
     return &d;
 }
 

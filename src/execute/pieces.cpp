@@ -27,6 +27,27 @@ std::size_t total_bytes(const Problem& p) {
     return total;
 }
 
+namespace {
+
+// Two ranks, each of which knows its own blocks alone: the mean of those that go between them.
+std::size_t bytes_between_two(const Problem& p) {
+    const int other = 1 - p.rank;
+    if (has_root(p.operation)) return p.blocks[static_cast<std::size_t>(1 - p.root)].bytes;
+    if (p.operation == Operation::alltoallv) return (p.send(other).bytes + p.block(other).bytes) / 2;
+    std::size_t total = 0, edges = 0;
+    for (const Edge& e : p.edges)
+        if (e.from != e.to) total += e.bytes, ++edges;
+    return edges == 0 ? 0 : total / edges;
+}
+
+}  // namespace
+
+std::size_t known_bytes(const Problem& p) {
+    if (!length_is_known(p.operation, p.size)) return 0;
+    if (p.blocks.empty() && p.edges.empty()) return p.bytes;
+    return lengths_are_unknown(p.operation) ? bytes_between_two(p) : total_bytes(p) / static_cast<std::size_t>(p.size);
+}
+
 Problem piece_of(const Problem& p, std::size_t piece_bytes, std::size_t index) {
     Problem piece = p;
     const std::size_t begin = index * piece_bytes;

@@ -174,5 +174,8 @@ std::size_t length_of(const Problem&);
 // The bytes of all blocks together, or of the vector; equal on all ranks but for gatherv,
 // scatterv, alltoallv and neighborhoods (what this rank receives).
 std::size_t total_bytes(const Problem&);
+// What rules know as the length, as far as all ranks know it (length_is_known), else 0: of the vector, of one block, or the
+// mean of blocks of different lengths.
+std::size_t known_bytes(const Problem&);
 
 }  // namespace fanlight

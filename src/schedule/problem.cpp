@@ -74,6 +74,7 @@ bool reduces(Operation o) { return has(o, property::reduces); }
 bool is_prefix(Operation o) { return has(o, property::prefix); }
 bool has_root(Operation o) { return has(o, property::root); }
 bool lengths_are_unknown(Operation o) { return has(o, property::own_lengths); }
+bool length_is_known(Operation o, int ranks) { return !lengths_are_unknown(o) || ranks == 2; }
 bool knows_all_lengths(Operation o) { return family_of(o) == Family::blocks_v && !lengths_are_unknown(o); }
 
 bool gives_the_same_to_several(Operation operation) {

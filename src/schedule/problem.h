@@ -37,6 +37,8 @@ bool is_prefix(Operation);
 bool has_root(Operation);
 // gatherv, scatterv, alltoallv, neighborhoods: no rank knows those of others beforehand.
 bool lengths_are_unknown(Operation);
+// Whether a rule may ask for the length: all ranks know it.  Of those operations on two ranks it is that of what goes between them.
+bool length_is_known(Operation, int ranks);
 // allgatherv, reduce_scatter: blocks of different lengths, and all ranks know them.
 bool knows_all_lengths(Operation);
 // Several ranks read what one gives, or parts of it: operations on vectors, and allgather(v).

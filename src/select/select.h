@@ -5,7 +5,8 @@
 //   bcast        bytes=1M.. single_copy=no                   -> native
 //
 // A condition that is not given always holds.  Ranges are inclusive; `K`, `M` and `G` are powers of 1024.  bytes: the
-// length of the vector, or of one block (v forms: the mean, total bytes / ranks).  `native` is the MPI library's own.
+// length of the vector, or of one block (v forms: the mean, total bytes / ranks; 0 where no rank knows it, known_bytes()).
+// `native` is the MPI library's own.
 // Forced algorithms (FANLIGHT_ALGORITHM) are written bcast:binomial or bcast:tree(degree=4,piece=8K).  A parameter that an
 // algorithm does not take is an error.  file(mine.plan) is an algorithm saved in a file (docs/own-algorithms.md); if it is
 // not meant for the problem the next rule is tried, even if it is forced.

@@ -163,5 +163,34 @@ TEST(Exchange, SlotsAreDisjoint) {
     });
 }
 
+TEST(Exchange, TwoRanksKnowTheLengthOfWhatGoesBetweenThem) {
+    Problem p;
+    const auto expect = [&](std::size_t bytes) {
+        for (const int rank : {0, 1}) EXPECT_EQ(known_bytes(problem_at(p, rank)), bytes) << to_string(p.operation) << ", rank " << rank << ", root " << p.root;
+    };
+    p.size = 2;
+    p.blocks = {{0, 100}, {100, 7}};
+    for (const Operation operation : {Operation::gatherv, Operation::scatterv}) {
+        p.operation = operation;
+        for (p.root = 0; p.root < 2; ++p.root) expect(p.root == 0 ? 7 : 100);
+    }
+    p.root = 0;
+    p.operation = Operation::allgatherv;
+    expect(53);
+    p.operation = Operation::alltoallv;
+    set_exchange(p, std::vector<std::size_t>{1000, 2, 8, 1000});
+    expect(5);
+    for (const Operation operation : {Operation::neighbor_allgather, Operation::neighbor_alltoall, Operation::neighbor_alltoallv}) {
+        p.operation = operation;
+        set_edges(p, {{.from = 0, .to = 0, .bytes = 1000}, {.from = 0, .to = 1, .bytes = 8}, {.from = 1, .to = 0, .bytes = 2}, {.from = 0, .to = 1, .bytes = 8}});
+        expect(6);
+        set_edges(p, {{.from = 1, .to = 1, .bytes = 1000}});
+        expect(0);
+    }
+    // Of three ranks one that is not the root knows its own block alone.
+    p = {.operation = Operation::gatherv, .size = 3, .blocks = {{0, 8}, {8, 8}, {16, 8}}};
+    EXPECT_EQ(known_bytes(problem_at(p, 0)), 0u);
+}
+
 }  // namespace
 }  // namespace fanlight::testing

@@ -223,6 +223,18 @@ def test_parameters_and_operations_without_sizes(tmp_path):
     assert chosen(path, "gatherv", 0)["algorithm"] == "root-reads-all"
 
 
+def test_two_ranks_have_rules_by_size(tmp_path):
+    """Both know what goes between them."""
+    m = made(["gatherv"], [8], ranks=2, **{"root-reads-all": 0.5})
+    m.cells |= made(["gatherv"], [4096], ranks=2, **{"root-reads-all": 1.5}).cells
+    path = tmp_path / "m.rules"
+    tune_rules.write(_core, m, path)
+    for size, algorithm in ((8, "root-reads-all"), (4096, "native")):
+        c = chosen(path, "gatherv", size, ranks=2)
+        assert c["algorithm"] == algorithm and str(path) in c["rule"], size
+        assert str(path) not in chosen(path, "gatherv", size)["rule"]
+
+
 def test_undecided_is_left_to_the_built_in_rules(tmp_path):
     m = made(["gatherv"], [8], **{"root-reads-all": 0.5})
     m.cells |= made(["gatherv"], [64], **{"root-reads-all": 1.5}).cells
