@@ -39,6 +39,8 @@ def tune(
     resume: bool = typer.Option(False, "--resume",
                                 help="Continue a run that was interrupted, with its options; of those given now only -o and --programs count."),
     file: Optional[Path] = typer.Option(None, "--file", help="With --show and --check: this file of rules; default: this machine's."),
+    merge: Optional[Path] = typer.Option(None, "--merge", metavar="FOLDER", help="Print one text of rules for all that was measured: the .json files in "
+                                         "this folder, of several MPI libraries or machines (src/select/measured.txt is made so)."),
     programs: Optional[Path] = typer.Option(None, "--programs", metavar="FOLDER", help="Where the fanlight-tune-<mpi> are; a missing one is compiled."),
     launcher_arg: List[str] = typer.Option([], "--launcher-arg", metavar="ARG", help="One argument for mpiexec; may be repeated."),
 ):
@@ -52,8 +54,13 @@ def tune(
     if output and show:
         pictures.check_ending(output, (".svg", ".png"))
         pictures.check(output)
-    if sum((show, check, resume)) > 1:
-        raise FanlightError("--show, --check and --resume exclude each other", "Leave all but one out.")
+    if sum((show, check, resume, merge is not None)) > 1:
+        raise FanlightError("--show, --check, --resume and --merge exclude each other", "Leave all but one out.")
+    if merge:
+        from . import tune_merge
+
+        print(tune_merge.text(core(), tune_merge.load(merge)), end="")
+        return
     if show:
         from . import tune_map
 

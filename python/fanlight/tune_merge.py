@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import statistics
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 from . import mpis, tune_plan
 from . import tune_statistics as stats
 from .errors import FanlightError
+from .modelled_rules import written_rules
 from .tune_rules import Measured
 from .units import exact_bytes
 
@@ -23,7 +25,7 @@ OURS = "ours"  # whatever was chosen of Fanlight's
 HEAD = """\
 # Rules that `fanlight tune` measured.  Written by `fanlight tune --merge`, from
 {sources}
-# Behind each size is the part of each library's time that Fanlight takes, the geometric mean of its measurements.
+# Behind each size is what Fanlight takes of each library's time, the geometric mean of its measurements.
 """
 
 
@@ -54,13 +56,12 @@ def mean(ratios: Iterable[float]) -> float:
 class Merged:
     """Of one number of ranks and operation."""
 
-    def __init__(self, all_: list[Measured], ranks: int, operation: str, standing: dict[int, str]):
-        self.of = [m for m in all_ if operation in m.operations(ranks)]
-        self.ranks, self.operation = ranks, operation
-        self.sizes = sorted(set.intersection(*(set(m.sizes(ranks, operation)) for m in self.of)))
+    def __init__(self, of: list[Measured], ranks: int, operation: str, standing: dict[int, str]):
+        self.of, self.ranks, self.operation = of, ranks, operation
+        in_all = sorted(set.intersection(*(set(m.sizes(ranks, operation)) for m in of)))
         # size -> of each measurement the ratios to its MPI library's own
-        self.ratios = {size: [stats.ratios(m.cells[ranks, operation, size]) for m in self.of] for size in self.sizes}
-        self.sizes = [size for size in self.sizes if set.intersection(*map(set, self.ratios[size]))]
+        self.ratios = {size: [stats.ratios(m.cells[ranks, operation, size]) for m in of] for size in in_all}
+        self.sizes = [size for size in in_all if set.intersection(*map(set, self.ratios[size]))]
         self.choices = dict(zip(self.sizes, stats.cheapest([self._costs(size, standing.get(size, "")) for size in self.sizes]))) if self.sizes else {}
 
     def _costs(self, size: int, standing: str) -> dict[str, float]:
@@ -102,39 +103,53 @@ class Merged:
         if not core.is_reduction(name) and len({run["single_copy"] for run in runs}) == 1 and runs[0]["single_copy"] is not None:
             conditions += f" single_copy={'yes' if runs[0]['single_copy'] else 'no'}"
         conditions += more + ("" if tune_plan.is_blocking(self.operation) else " blocking=no")
-        said = [f"{exact_bytes(size)}: " + ", ".join(f"{mpi} {self.part(mpi, size):.2f}" for mpi in self.mpis()) for size in sizes]
+        said = [f"{exact_bytes(size)}: " + ", ".join(f"{self.part(mpi, size):.2f} x {mpi}" for mpi in self.mpis()) for size in sizes]
         date = max(m.when(self.ranks, self.operation, size)[:10] for m in self.of for size in sizes)
         return f"{name:<21} {conditions} -> {choice.replace('(', ' ').replace(')', '').replace(',', ' ')}  # {date} | {' | '.join(said)}"
 
 
-def text(core, all_: list[Measured], written: str) -> str:
-    """`written`: a file of the rules that stand where others are as good."""
-    lines, below = [], 0
-    for ranks in sorted({n for m in all_ for n in m.runs}):
-        between = f"{below + 1}..{ranks}" if 0 < below < ranks - 1 else str(ranks)
-        below, blocking = ranks, {}
-        for operation in tune_plan.ALL:
-            of = [m for m in all_ if operation in m.operations(ranks)]
-            if not of:
-                continue
-            run, collective = of[0].run(ranks, operation), tune_plan.collective(operation)
-            if not tune_plan.has_sizes(operation, ranks) and collective != "barrier":
-                continue
-            sizes = {size for m in of for size in m.sizes(ranks, operation)}
-            standing = {size: tune_plan.chosen_text(core.choose(tune_plan.rule_name(operation), size, ranks, oversubscribed=run["oversubscribed"],
-                                                                single_copy=run["single_copy"] is not False, rules=written)) for size in sizes}
-            if not tune_plan.is_blocking(operation) and collective in blocking:
-                standing |= blocking[collective].choices
-            merged = Merged(of, ranks, operation, standing)
-            if tune_plan.is_blocking(operation):
-                blocking[operation] = merged
-            elif collective in blocking and merged.same(blocking[collective]):
-                continue
-            lines.append((not tune_plan.is_blocking(operation), merged.lines(core, between)))
-    lines.sort(key=lambda one: not one[0])
-    sources = sorted({f"# - {f['mpi']} on {f['processor']}, {f['domains']}, {f['kernel']}, ranks bound to {f['binding']}; {m.date[:10]}, {m.minutes:.3g} minutes"
-                      for m in all_ for f in [m.fingerprint]})
-    return HEAD.format(sources="\n".join(sources)) + "".join(line + "\n" for _, of in lines for line in of)
+def text(core, all_: list[Measured]) -> str:
+    lines: list[tuple[bool, list[str]]] = []
+    for oversubscribed in (False, True):
+        below = 0
+        for ranks in sorted({n for m in all_ for n, run in m.runs.items() if run["oversubscribed"] == oversubscribed and run["nodes"] == 1}):
+            of = [m for m in all_ if ranks in m.runs and m.runs[ranks]["oversubscribed"] == oversubscribed and m.runs[ranks]["nodes"] == 1]
+            # Between two numbers that were measured, as for the greater one.
+            lines += _lines(core, of, ranks, f"{below + 1}..{ranks}" if 0 < below < ranks - 1 else str(ranks))
+            below = ranks
+    lines.sort(key=lambda one: one[0])
+    sources = "\n".join(f"# - {source}, {times} times" for source, times in sorted(Counter(map(_source, all_)).items()))
+    return HEAD.format(sources=sources) + "".join(line + "\n" for _, of in lines for line in of)
+
+
+def _source(m: Measured) -> str:
+    f = m.fingerprint
+    bound = "not bound" if f["binding"] == "unbound" else f"bound to {f['binding']}"
+    return f"{f['mpi']} on {f['processor']}, {f['domains']}, {f['kernel']}, ranks {bound}; {m.date[:10]}, {m.minutes:.3g} minutes"
+
+
+def _lines(core, all_: list[Measured], ranks: int, between: str) -> list[tuple[bool, list[str]]]:
+    """Of each operation, those of blocking ones marked: they come last, since they hold for the others as well."""
+    found, blocking = [], {}
+    for operation in tune_plan.ALL:
+        of = [m for m in all_ if operation in m.operations(ranks)]
+        name, collective = tune_plan.rule_name(operation), tune_plan.collective(operation)
+        # The last bits of a sum must not depend on whether ranks have cores of their own, and those of two operands do not.
+        if not of or (ranks > 2 and core.is_reduction(name)) or (collective != "barrier" and not tune_plan.has_sizes(operation, ranks)):
+            continue
+        run = of[0].run(ranks, operation)
+        sizes = {size for m in of for size in m.sizes(ranks, operation)}
+        standing = {size: tune_plan.chosen_text(core.choose(name, size, ranks, oversubscribed=run["oversubscribed"],
+                                                            single_copy=run["single_copy"] is not False, rules=written_rules().name)) for size in sizes}
+        if collective in blocking:
+            standing |= blocking[collective].choices
+        merged = Merged(of, ranks, operation, standing)
+        if tune_plan.is_blocking(operation):
+            blocking[operation] = merged
+        elif collective in blocking and merged.same(blocking[collective]):
+            continue
+        found.append((tune_plan.is_blocking(operation), merged.lines(core, between)))
+    return found
 
 
 if __name__ == "__main__":

@@ -87,7 +87,8 @@ private:
     std::string file_;  // its text
 };
 
-// The built-in rules' text: those for many ranks on a node, by the model (src/select/modelled.txt), then rules.txt.
+// The built-in rules' text: those for many ranks on a node, by the model (src/select/modelled.txt), those that `fanlight tune`
+// measured (measured.txt), then rules.txt.
 std::string_view built_in_rules();
 
 }  // namespace fanlight

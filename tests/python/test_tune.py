@@ -1,15 +1,19 @@
 """`fanlight tune`: statistics, ranges, files, the map, and what it refuses.  What it measures: tests/mpi/test_tune.py."""
 
 import json
+import pathlib
 import random
 import re
+import tempfile
 import xml.dom.minidom
 
 import pytest
+import typer.testing
 
 from environments import environment_of
-from fanlight import _core, bench_run, tune, tune_map, tune_noise, tune_plan, tune_rules, tune_run
+from fanlight import _core, bench_run, tune, tune_map, tune_merge, tune_noise, tune_plan, tune_rules, tune_run
 from fanlight import tune_statistics as stats
+from fanlight.cli import app
 from fanlight.errors import FanlightError
 
 NATIVE = stats.NATIVE
@@ -261,6 +265,70 @@ def test_an_undecided_non_blocking_one_does_not_have_the_blocking_ones_rule(tmp_
     path = tmp_path / "m.rules"
     tune_rules.write(_core, m, path)
     assert [str(path) in chosen(path, "gatherv", 0, blocking=blocking)["rule"] for blocking in (True, False)] == [True, False]
+
+
+def of_mpi(mpi, m):
+    m.fingerprint = {**m.fingerprint, "mpi": f"{mpi} 1.0"}
+    return m
+
+
+def merged(tmp_path, *all_):
+    for i, m in enumerate(all_):
+        m.save(tmp_path / f"{i}.json")
+    return tune_merge.text(_core, tune_merge.load(tmp_path))
+
+
+def rules_by(text, operation, size, mpi, **more):
+    """By a text of rules that come before the built-in ones."""
+    with tempfile.NamedTemporaryFile("w", suffix=".rules") as file:
+        file.write(text)
+        file.flush()
+        c = _core.choose(operation, size, 2, mpi=mpi, rules=file.name, **more)
+        return c["algorithm"] if file.name in c["rule"] else None
+
+
+def test_merged_rules_are_good_everywhere(tmp_path):
+    """The best on the one machine is not chosen where it is bad on the other; a library's own serves where it is faster; one size
+    by a hair does not make a range of its own."""
+    def one(mpi, a, b, sizes):
+        return of_mpi(mpi, made(["bcast"], sizes, ranks=2, **{"binomial": a, "tree(degree=3)": b}))
+
+    short = [one("mpich", 0.5, 0.6, [8]), one("mpich", 0.9, 0.5, [8]), one("impi", 0.9, 0.8, [8])]
+    long = [one("mpich", 0.5, 0.9, [4096]), one("mpich", 0.5, 0.9, [4096]), one("impi", 1.2, 1.9, [4096])]
+    for m, other in zip(short, long):
+        m.cells |= other.cells
+    text = merged(tmp_path, *short)
+    for size, mpi, algorithm in ((0, "mpich", "tree"), (8, "impi", "tree"), (4096, "mpich", "binomial"), (1 << 22, "impi", "native"),
+                                 (4096, "other", "binomial")):
+        assert rules_by(text, "bcast", size, mpi) == algorithm, (size, mpi, text)
+    assert rules_by(text, "bcast", 8, "impi", oversubscribed=True) is None
+    assert "degree=3" in text and "4096" not in text and "4K: 1.20 x impi, 0.50 x mpich" in text
+    assert "# - impi 1.0 on " in text
+
+
+def test_merged_non_blocking_ones_have_rules_where_they_differ(tmp_path):
+    m = made(["bcast", "reduce"], [8, 4096], ranks=2, binomial=0.5, tree=0.9)
+    m.cells |= made(["ibcast"], [8, 4096], ranks=2, binomial=0.5, tree=0.9).cells | made(["ireduce"], [8, 4096], ranks=2, binomial=0.9, tree=0.5).cells
+    text = merged(tmp_path, m)
+    assert [line.split()[0] for line in text.splitlines() if "blocking=no" in line] == ["reduce"]
+    assert [rules_by(text, "reduce", 8, "mpich", blocking=blocking) for blocking in (True, False)] == ["binomial", "tree"]
+
+
+def test_medians_of_launches_merge_to_the_same(tmp_path):
+    def some():
+        return made(["bcast", "gatherv"], ranks=2, **{"binomial": 0.7, "root-reads-all": 1.3})
+
+    whole = merged(tmp_path, some())
+    short = tune_merge.medians(some())
+    assert all(len(of) == 1 for launches in short.cells.values() for one in launches for of in one.values())
+    assert merged(tmp_path, short) == whole
+
+
+def test_the_built_in_measured_rules_are_what_the_measurements_say():
+    """src/select/measured.txt: `fanlight tune --merge bench/results/tuned`."""
+    root = pathlib.Path(__file__).parents[2]
+    done = typer.testing.CliRunner().invoke(app, ["tune", "--merge", str(root / "bench/results/tuned")])
+    assert done.exit_code == 0 and done.stdout == (root / "src/select/measured.txt").read_text()
 
 
 def test_round_trip(tmp_path):
