@@ -132,7 +132,7 @@ const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sid
     if (!call.serves(chosen) || !call.own_block_fits(s, operation, own.sent, own.taken)) return nullptr;
     if (operation == Operation::neighbor_allgather && s.neighborhood->several_edges) check_lengths(s, problem);
     const Decision& d = call.planned(s, chosen, problem);
-    s.last(operation) = {.decision = &d};
+    s.last(operation).decision = &d;
     const Trim trim{s.workspace};
     use_copies(from, call.workspace(s), Workspace::input);
     use_copies(to, call.workspace(s), Workspace::output);
