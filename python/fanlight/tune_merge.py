@@ -2,7 +2,7 @@
 
 So the built-in rules of what was measured are made (src/select/measured.txt).  What is chosen must be good everywhere, not the
 best somewhere: the geometric mean over all measurements decides.  `python -m fanlight.tune_merge FILE.json OUTPUT.json` keeps
-the medians of each launch alone, a fiftieth of the file, which is all that is asked here.
+the medians of each launch alone, a fortieth of the file, which is all that is looked at here.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load(folder: Path) -> list[Measured]:
     files = sorted(folder.glob("*.json"))
     if not files:
         raise FanlightError(f"{folder}: there is no .json of fanlight tune", "Copy what `fanlight tune` wrote beside its rules there.")
-    return [Measured.load(file) for file in files]
+    return [medians(Measured.load(file)) for file in files]
 
 
 def mean(ratios: Iterable[float]) -> float:

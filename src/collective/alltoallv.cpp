@@ -48,6 +48,7 @@ void remember(LastCall& last, const Decision& d, std::ptrdiff_t input, const C* 
 template <class C, class D, class Types>
 const Decision* exchange(Call& call, CommunicatorContext& s, const void* send, const C* send_counts, const D* send_displacements, Types send_types,
                          void* receive, const C* receive_counts, const D* receive_displacements, Types receive_types) {
+    if (const Decision* left = s.left_at_any_length(Operation::alltoallv)) return call.pass(left->reason);
     auto& [from, to] = per_thread<Exchange>();
     const bool in_place = send == MPI_IN_PLACE;
     const auto own = static_cast<std::size_t>(s.rank);

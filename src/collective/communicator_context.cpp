@@ -167,6 +167,12 @@ const Decision& CommunicatorContext::decide_alike(const Problem& problem) {
     return kept;
 }
 
+const Decision* CommunicatorContext::left_at_any_length(Operation operation, int root) {
+    if (length_is_known(operation, size)) return nullptr;
+    const Decision& d = decide({.operation = operation, .size = size, .root = root});
+    return d.algorithm ? nullptr : &d;
+}
+
 const Decision& CommunicatorContext::planned(const Decision& d, Problem& problem) {
     problem.parameters = d.problem.parameters;
     const MostNeighbors most = neighborhood ? neighborhood->most : MostNeighbors{};

@@ -47,7 +47,9 @@ public:
     // Only what is the same on all ranks decides.  The decision lives until the next one is made, or as long as it is held.
     // Where lengths are unknown it has no plan,
     const Decision& decide(const Problem&);
-    // and this is the same with one for those lengths that this rank knows.
+    // this says whether it is left to the MPI library whatever they are (null: not), before the arguments are looked at,
+    const Decision* left_at_any_length(Operation, int root = 0);
+    // and this is the same with a plan for those lengths that this rank knows.
     const Decision& planned(const Decision&, Problem&);
     // Of a persistent operation: the plan of what was decided, whose memory it is to be given.
     Plan& plan_of(const Decision& d) { return calls_.find(d.problem, selector_.get())->plan; }

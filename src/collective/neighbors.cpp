@@ -119,8 +119,9 @@ const Neighborhood* neighborhood(Call& call, CommunicatorContext* s, Operation o
         return nullptr;
     }
 #endif
-    call.pass(Reason::arguments);
-    return s->neighborhood.get();
+    const Decision* const left = s->neighborhood ? s->left_at_any_length(operation) : nullptr;
+    call.pass(left ? left->reason : Reason::arguments);
+    return left ? nullptr : s->neighborhood.get();
 }
 
 const Decision* run(Call& call, CommunicatorContext& s, Operation operation, Sides& sides) {
@@ -146,7 +147,7 @@ Sides& sides() { return per_thread<Sides>(); }
 // The fast path: the same counts and named datatypes as at the last call.
 bool same_call(const LastCall& last, const void* send, MPI_Count send_count, MPI_Datatype send_type, const void* receive,
                MPI_Count receive_count, MPI_Datatype receive_type) {
-    return last.count == send_count && last.datatype == send_type && last.other_count == receive_count &&
+    return send_count >= 0 && last.count == send_count && last.datatype == send_type && last.other_count == receive_count &&
            last.other_datatype == receive_type && ordinary(send) && ordinary(receive);
 }
 
@@ -167,11 +168,12 @@ template <class SendAs>
 const Decision* regular(Call& call, Operation operation, const void* send, MPI_Count send_count, MPI_Datatype send_type,
                         void* receive, MPI_Count receive_count, MPI_Datatype receive_type, SendAs&& send_as) {
     CommunicatorContext* const s = call.context();
-    const Neighborhood* const n = neighborhood(call, s, operation);
-    if (!n) return nullptr;
+    if (!s) return nullptr;
     LastCall& last = s->last(operation);
     if (same_call(last, send, send_count, send_type, receive, receive_count, receive_type)) [[likely]]
         return call.serve(*s, *last.decision, send, receive);
+    const Neighborhood* const n = neighborhood(call, s, operation);
+    if (!n) return nullptr;
     auto& [from, to] = sides();
     if (!send_as(n->targets, from) || !blocks_of(n->sources, receive, receive_count, receive_type, to))
         return call.pass(Reason::arguments);

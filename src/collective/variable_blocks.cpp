@@ -100,6 +100,7 @@ const Decision* rooted(Call& call, CommunicatorContext& s, Operation operation, 
                        AllBlocks& all) {
     const bool is_root = s.rank == root, in_place = one.memory == MPI_IN_PLACE;
     if (root < 0 || root >= s.size || (in_place && !is_root)) return call.pass(Reason::arguments);
+    if (const Decision* left = s.left_at_any_length(operation, root)) return call.pass(left->reason);
     if (!in_place && !acceptable(one.memory, one.count, one.type, own)) return call.pass(Reason::arguments);
     if (is_root && !acceptable(each, s.size, all)) return call.pass(Reason::arguments);
     if (is_root && !in_place && wrongly_in_place(own, all.of(root))) return call.pass(Reason::arguments);
