@@ -44,7 +44,7 @@ Run::Piece& Group::begin_piece(Run& run) {
         if (piece.scratch.size() < lengths->blocks.scratch_bytes) piece.scratch.resize(lengths->blocks.scratch_bytes);
     }
     piece.sequence = run.taken_++;
-    piece.cursor = {};
+    piece.cursor = Cursor(*run.plan_);
     piece.has_slot = piece.read_by_others = piece.over = false;
     if (RemoteTransport* const remote = run.plan_->remote) piece.remote = remote->for_operation(run.first_message_slot_ + run.begun_);
     ++run.begun_;

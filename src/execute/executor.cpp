@@ -90,7 +90,7 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     constexpr std::size_t many = 64;
     if (s.bytes >= SharedSlots::goes_round_from && ++long_staged_ == many) has_later_areas_ = reserve_mapped(shared_slots_.later_staging(rank_));
     // A long row of puts goes from area to area, and not round in the places that were just read.
-    if (schedule.reuses_cells && s.kind == BoundKind::put && uses_later_areas(schedule)) {
+    if (schedule.reuses_cells && s.kind == BoundKind::put && uses_later_areas(schedule, cursor)) {
         const std::uint64_t turn = put_ahead_ / static_cast<std::uint64_t>(shared_slots_.depth());
         if (const SharedSlots::Areas areas = shared_slots_.staging(turn, rank_, schedule.staged, true); takes_more(areas, sequence)) {
             ++put_ahead_;

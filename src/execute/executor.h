@@ -50,8 +50,8 @@ private:
     // Where this process reaches what the peer calls `there`; null: nowhere.
     std::byte* reached(const Frame&, int peer, std::uint64_t there, std::size_t bytes);
     // What is short stays in the first areas: of the later ones, which lie a power of two apart, a cache holds few lines.
-    bool uses_later_areas(const BoundSchedule& schedule) const {
-        return has_later_areas_ && !schedule.stages_at_reader && schedule.staged >= SharedSlots::goes_round_from;
+    bool uses_later_areas(const BoundSchedule& schedule, const Cursor& cursor) const {
+        return has_later_areas_ && !cursor.in_few_places && !schedule.stages_at_reader && schedule.staged >= SharedSlots::goes_round_from;
     }
     // Operations that must be over before these areas may be used again.
     std::uint64_t last_use(const SharedSlots::Areas& areas) const {

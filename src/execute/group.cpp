@@ -72,7 +72,7 @@ std::size_t Group::segment_bytes(int size, SharedSlots::Capacity room) { return 
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     executor_.lockstep.check();
-    if (plan.whole) [[likely]]
+    if (plan.whole && !plan.places) [[likely]]
         return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
     or_leave([&] { run_in_parts(plan, input, output, combiner); });
 }
@@ -88,6 +88,7 @@ void Group::run_in_parts(const Plan& plan, const void* input, void* output, cons
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     bool read_later = false;
+    const auto start = plan.places ? FasterWay::Clock::now() : FasterWay::Clock::time_point();
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
             // The next piece's scratch is the same memory.
@@ -99,6 +100,7 @@ void Group::run_in_parts(const Plan& plan, const void* input, void* output, cons
     // Once for all: who is through with the last piece has read those before.
     for (const Plan::Part& part : plan.parts)
         if (read_later) wait_for_readers(part.schedule, plan, true);
+    if (plan.places) plan.places->took(FasterWay::Clock::now() - start);
 }
 
 void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combiner) {
@@ -117,7 +119,7 @@ void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combine
     const ToTheEnd wait{waiter(), name};
     if (sequence_ == 0) executor_.meet();
     executor_.lockstep.record_call(doing_ = sequence_, plan.called);
-    Cursor cursor;
+    Cursor cursor(plan);
     executor_.slot_is_free(schedule, sequence_, cursor, wait);
     if (!mapped && scratch_.size() < schedule.scratch_bytes) [[unlikely]] or_leave([&] { scratch_.resize(schedule.scratch_bytes); });
     std::byte* const scratch = mapped ? mapped_scratch_.data() + static_cast<std::size_t>(rank_) * room_for_scratch() : scratch_.data();

@@ -14,7 +14,7 @@ bool Group::begin(Run& run, const Plan& plan, const void* input, void* output, c
     // The others wait for this; what is noted down for later comes after it.
     const Poll poll{run.waits_for};
     const BoundSchedule& schedule = plan.parts.front().schedule;
-    Cursor cursor;
+    Cursor cursor(plan);
     const bool begins = plan.sends_complete_first && executor_.slot_is_free(schedule, sequence_, cursor, poll);
     // No further than that: to look at what others have not written yet would take the line away from them.
     if (begins) {

@@ -14,6 +14,7 @@
 
 #include "algorithms/registry.h"
 #include "execute/exchange.h"
+#include "execute/faster_way.h"
 #include "execute/reach.h"
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
@@ -135,6 +136,8 @@ public:
     std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
     // So many pieces are in flight at a time: while one's messages are in flight, another one moves inside the node.
     std::size_t in_flight = 1;
+    // What stages more than a cache holds does so in many places in turn or, the second way, in few: null if it does not.
+    std::unique_ptr<FasterWay> places;
     bool whole = false;  // a single piece, whose lengths do not travel first
     // A single piece that gives the others what they need before this member waits for anything: once it has begun, nobody
     // needs this member until the next operation.

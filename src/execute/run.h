@@ -30,9 +30,13 @@ struct Mapped {
 
 // How far a run of a schedule is.
 struct Cursor {
+    Cursor() = default;
+    explicit Cursor(const Plan& plan) : in_few_places(plan.places && plan.places->is_second()) {}
+
     std::size_t step = 0;  // the next one
     std::size_t lent = 0;  // messages, which others may still read where they lie
     std::byte* staging = nullptr;  // where it begins, in its areas
+    bool in_few_places = false;    // it stages in one place of each of the first areas
 };
 
 class Executor;

@@ -78,7 +78,7 @@ bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequenc
     SharedSlots::Areas areas;
     const bool stages = schedule.staged > 0 || schedule.stages_at_reader;
     if (!Wait::in_order && sequence != next_ && (stages || schedule.in_many_areas || sequence - next_ >= 64)) return false;
-    if (stages) areas = shared_slots_.staging(sequence, rank_, schedule.staged, uses_later_areas(schedule));
+    if (stages) areas = shared_slots_.staging(sequence, rank_, schedule.staged, uses_later_areas(schedule, cursor), cursor.in_few_places);
     const bool fills = fills_areas_ && areas.count == 1 && !schedule.stages_at_reader && !schedule.reuses_cells;
     if (std::byte* const behind = fills ? behind_others(areas.first, schedule.staged) : nullptr) areas.at = behind;
     else if (stages && !schedule.stages_at_reader) needed = std::max(needed, last_use(areas));

@@ -187,12 +187,12 @@ public:
     };
     // For `bytes`, in each turn the next ones.  What is long goes to another place each time that it comes to the same area.
     // The longer ago a place was read, the less of it is still in its reader's own cache, from where a store would have to take
-    // it line by line.  Two places of one length lie apart or are the same.
-    Areas staging(std::uint64_t turn, int rank, std::size_t bytes, bool later) const {
+    // it line by line.  Two places of one length lie apart or are the same.  `in_few_places`: each area has one.
+    Areas staging(std::uint64_t turn, int rank, std::size_t bytes, bool later, bool in_few_places = false) const {
         const std::uint64_t before = later ? areas_ : 0, all = later ? later_areas_ : areas_;
         if (bytes < goes_round_from) return {before + (turn & (all - 1)), 1, area(rank, before + (turn & (all - 1)))};
         const std::uint64_t count = (bytes - 1) / staging_bytes_ + 1, rows = all / count, first = before + turn % rows * count;
-        return {first, count, area(rank, first) + turn / rows % (count * staging_bytes_ / bytes) * bytes};
+        return {first, count, area(rank, first) + (in_few_places ? 0 : turn / rows % (count * staging_bytes_ / bytes) * bytes)};
     }
 
     // One line for each member.

@@ -336,15 +336,28 @@ TEST(Needs, BlocksOfUnknownLengthsGoInPiecesUpToWhereCopyingOncePays) {
     EXPECT_EQ(puts(40 << 10, 32 << 10, 1), std::pair(1, true));
 }
 
-// Whether what this rank gets goes past the caches.
-bool has_long_results(Operation operation, const char* algorithm, int rank, std::size_t bytes) {
+Plan plan_of_two(Operation operation, const char* algorithm, int rank, std::size_t bytes) {
     constexpr int size = 2;
     testing::Aligned segment(Group::segment_bytes(size));
     const Group group(std::span(segment.base, segment.size), rank, size, false, Waiter::Hooks{});
     const Algorithm& a = *find_algorithm(operation, algorithm);
     Problem p = problem(a, size, bytes, 0);
     p.rank = rank;
-    return group.plan(a, p).parts.front().schedule.has_long_results;
+    return group.plan(a, p);
+}
+
+TEST(Needs, WhatStagesMoreThanACacheHoldsMayDoSoInFewPlaces) {
+    const std::size_t many = own_cache();
+    const auto may = [](Operation operation, const char* algorithm, int rank, std::size_t bytes) { return plan_of_two(operation, algorithm, rank, bytes).places != nullptr; };
+    EXPECT_TRUE(may(Operation::bcast, "one-to-all", 0, many)) << "all pieces count";
+    EXPECT_FALSE(may(Operation::bcast, "one-to-all", 0, many - 8));
+    EXPECT_FALSE(may(Operation::bcast, "one-to-all", 1, many)) << "who stages nothing";
+    EXPECT_TRUE(may(Operation::allgather, "all-read-all", 1, many));
+}
+
+// Whether what this rank gets goes past the caches.
+bool has_long_results(Operation operation, const char* algorithm, int rank, std::size_t bytes) {
+    return plan_of_two(operation, algorithm, rank, bytes).parts.front().schedule.has_long_results;
 }
 
 TEST(Needs, LongResultsGoPastTheCaches) {

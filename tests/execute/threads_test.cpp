@@ -11,6 +11,7 @@
 
 #include "catalogue.h"
 #include "execute/called.h"
+#include "execute/copy.h"
 #include "on_threads.h"
 #include "schedule/all_ranks.h"
 
@@ -51,6 +52,21 @@ TEST_P(Catalogue, SingleCopyIsRight) {
 // What would be staged is read where it lies.
 TEST_P(Catalogue, LentIsRight) {
     for (int size : sizes) EXPECT_EQ(run_all(*GetParam(), size, false, true), "") << size << " ranks";
+}
+
+// More than a cache holds, in many places and in few, between others.
+TEST(Long, IsRightWhereverItIsStaged) {
+    for (const int size : {2, 3})
+        for (const auto& [operation, name] : {std::pair(Operation::bcast, "one-to-all"), {Operation::allgather, "all-read-all"}, {Operation::gather, "all-write-root"}}) {
+            const Algorithm& a = *find_algorithm(operation, name);
+            auto all = problems(a, size, {own_cache() + 77, 300});
+            std::erase_if(all, [](const Problem& p) { return p.root != 0 || p.parameters.piece; });
+            EXPECT_EQ(on_threads(size, false, [&](Group& g) {
+                for (const Problem& p : all)
+                    if (std::string w = run_and_check(g, a, p, 11); !w.empty()) return w;
+                return std::string();
+            }), "") << name << ", " << size << " ranks";
+        }
 }
 
 std::vector<const Algorithm*> all_algorithms() {

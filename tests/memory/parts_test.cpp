@@ -115,6 +115,7 @@ TEST(Parts, WhatIsLongGoesRound) {
                 for (std::size_t i = 1; i < places.size(); ++i) EXPECT_LE(places[i - 1].end, places[i].begin) << bytes;
             }
         EXPECT_EQ(slots.staging(4 * slots.areas(), 0, SharedSlots::goes_round_from - 1, false).at, slots.area(0, 0)) << "short";
+        EXPECT_EQ(slots.staging(4 * slots.areas(), 0, 8192, false, true).at, slots.area(0, 0)) << "in few places";
         EXPECT_EQ(slots.later_areas() > 0, size < 8);
     }
 }
