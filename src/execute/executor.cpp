@@ -100,6 +100,25 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     return cursor.staging + s.staging;
 }
 
+bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const BoundStep& s, std::uint64_t sequence, Cell& cell, std::byte* staged, const std::byte* from) {
+    constexpr std::size_t shortest_part = 16 * 1024, parts = 4;
+    const bool many_read = s.kind == BoundKind::offer && s.readers != 1;
+    // Where ranks share cores each wait of the reader's is a switch of contexts.
+    if (s.bytes < 2 * shortest_part || !schedule.is_followed || many_read || waiter.oversubscribed()) {
+        copy_for_peer(cache, staged, from, s.bytes);
+        return false;
+    }
+    const std::size_t part = std::max(shortest_part, (s.bytes / parts + 63) / 64 * 64);
+    for (std::size_t done = 0; done < s.bytes;) {
+        const std::size_t n = std::min(part, s.bytes - done);
+        copy_for_peer(cache, staged + done, from + done, n);
+        done += n;
+        store(cell.there(), static_cast<std::uint64_t>(staged + done - shared_slots_.base()));
+        if (done == n) store(cell.flag, flag_of(sequence, s.tag, s.place, Lent::no, Grows::yes));
+    }
+    return true;
+}
+
 void Executor::copy_once(Way way, const Frame& frame, int peer, std::byte* here, std::uint64_t there, std::size_t bytes) {
     if (std::byte* const theirs = reached(frame, peer, there, bytes))
         return way == Way::read ? copy_bytes(here, theirs, bytes) : copy_for_peer(caches_[static_cast<std::size_t>(peer)], theirs, here, bytes);

@@ -67,6 +67,10 @@ private:
     bool takes_more(const SharedSlots::Areas&, std::uint64_t sequence);
     // Where this rank stages the step's message.
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const Cursor&, const BoundStep&);
+    // Copies the step's message there.  What is long and followed by one reader: says so before it is all there, and true.
+    bool stage(PeersCache&, const BoundSchedule&, const BoundStep&, std::uint64_t sequence, Cell&, std::byte* staged, const std::byte* from);
+    template <class Wait, class Take>
+    bool take_as_it_comes(const BoundStep&, const BoundSchedule&, const Cell&, const std::byte* from, const Wait&, const Take&);
     // `bytes` between `here` and the peer's `there`.
     void copy_once(Way, const Frame&, int peer, std::byte* here, std::uint64_t there, std::size_t bytes);
     void read_at_owner(const BoundStep&, const Frame&, std::uint64_t there, std::byte* to, const std::byte* operand, const BoundSchedule&);

@@ -68,6 +68,7 @@ struct BoundSchedule {
     bool reuses_cells = false;      // for more puts to one rank than there are cells
     bool has_long_results = false;  // what it gets goes past the caches
     bool readers_copy = false;      // as in BindOptions
+    bool is_followed = false;       // what is long is read while it is still being staged
     bool has_direct_offers = false;
     bool may_lend_scratch = false;  // offers of it are direct or lendable
     bool results_are_read = false;  // direct or lendable messages come from the output or from scratch

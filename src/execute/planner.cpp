@@ -74,6 +74,8 @@ void Planner::bind_piece(const Algorithm& algorithm, const Problem& p, std::uint
     } else {
         bind(schedule, rank_, called, p.element, shared_slots_, options, bound);
     }
+    // Where all send as well nobody has time for it.
+    bound.is_followed = has_root(p.operation) || is_prefix(p.operation);
     Builder::recycle(std::move(schedule));
 }
 

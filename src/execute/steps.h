@@ -23,7 +23,7 @@ inline void copy_result(const BoundSchedule& schedule, std::byte* to, const std:
 // Looks once.
 template <bool ends_in_order>
 struct OnePoll {
-    static constexpr bool in_order = ends_in_order;
+    static constexpr bool in_order = ends_in_order, in_place = false;
     int& waits_for;
     template <class Ready>
     bool operator()(int peer, Ready&& ready) const {
@@ -35,7 +35,7 @@ struct OnePoll {
 
 // Waits in place.
 struct ToTheEnd {
-    static constexpr bool in_order = true;
+    static constexpr bool in_order = true, in_place = true;
     Waiter& waiter;
     const char* name;
     template <class Ready>
@@ -106,6 +106,24 @@ bool Executor::slot_is_free(const BoundSchedule& schedule, std::uint64_t sequenc
     return true;
 }
 
+// The message's one reader follows while it is being staged, up to where Cell::there says that it is there.
+template <class Wait, class Take>
+bool Executor::take_as_it_comes(const BoundStep& s, const BoundSchedule& schedule, const Cell& cell, const std::byte* from, const Wait& wait, const Take& take) {
+    const auto here = [&] { return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(shared_slots_.base() + load(cell.there()) - from, 0, static_cast<std::ptrdiff_t>(s.bytes))); };
+    if constexpr (!Wait::in_place) {
+        if (!wait(s.peer, [&] { return here() == s.bytes; })) return false;
+        take(0, s.bytes);
+        return true;
+    }
+    for (std::size_t taken = 0; taken < s.bytes;) {
+        std::size_t end;
+        wait(s.peer, [&] { return (end = here()) == s.bytes || (end -= end % schedule.element) > taken; });
+        take(taken, end - taken);
+        taken = end;
+    }
+    return true;
+}
+
 template <class Wait>
 bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& cursor, std::size_t end, const Wait& wait) {
     const std::uint64_t sequence = frame.sequence;
@@ -162,8 +180,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     break;
                 } else {
                     std::byte* const staged = staging(schedule, sequence, cursor, s);
-                    copy_for_peer(caches_[static_cast<std::size_t>(s.peer)], staged, from, s.bytes);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
+                    if (stage(caches_[static_cast<std::size_t>(s.peer)], schedule, s, sequence, *cell, staged, from)) break;
                 }
                 store(cell->flag, flag_of(sequence, s.tag, s.place));
                 break;
@@ -204,7 +222,8 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                         break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, cursor, s);
-                        copy_for_peer(readers_cache_, staged, from, s.bytes);
+                        cell->where = static_cast<std::uint64_t>(staged - segment) - s.from;
+                        if (stage(readers_cache_, schedule, s, sequence, *cell, staged, from)) break;
                         where = static_cast<std::uint64_t>(staged - segment);
                     } else {
                         where = frame.address(s.from_buffer, s.from);
@@ -232,9 +251,13 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     break;
                 } else if (s.bytes > 0) {
                     const std::byte* from = s.place == Place::inlined ? cell->payload() : segment + where_of(cell->where);
-                    if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                    else if (s.order == Order::before) (*combiner)(from, to, to, s.bytes);
-                    else (*combiner)(to, from, to, s.bytes);
+                    const auto take = [&](std::size_t i, std::size_t n) {
+                        if (s.order == Order::overwrite) copy_result(schedule, to + i, from + i, n);
+                        else if (s.order == Order::before) (*combiner)(from + i, to + i, to + i, n);
+                        else (*combiner)(to + i, from + i, to + i, n);
+                    };
+                    if (!grows(flag)) take(0, s.bytes);
+                    else if (!take_as_it_comes(s, schedule, *cell, from, wait, take)) return false;
                 }
                 if (s.acknowledged) store(channel_of(s).taken, taken(s.message + 1));
                 break;
@@ -253,11 +276,15 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     read_at_owner(s, frame, cell->where + s.from, to, operand, schedule);
                 } else {
                     const std::byte* from = segment + cell->where + s.from;
-                    if (s.fused == Order::before) (*combiner)(operand, from, to, s.bytes);
-                    else if (s.fused == Order::after) (*combiner)(from, operand, to, s.bytes);
-                    else if (s.order == Order::overwrite) copy_result(schedule, to, from, s.bytes);
-                    else if (s.order == Order::before) (*combiner)(from, to, to, s.bytes);
-                    else (*combiner)(to, from, to, s.bytes);
+                    const auto take = [&](std::size_t i, std::size_t n) {
+                        if (s.fused == Order::before) (*combiner)(operand + i, from + i, to + i, n);
+                        else if (s.fused == Order::after) (*combiner)(from + i, operand + i, to + i, n);
+                        else if (s.order == Order::overwrite) copy_result(schedule, to + i, from + i, n);
+                        else if (s.order == Order::before) (*combiner)(from + i, to + i, to + i, n);
+                        else (*combiner)(to + i, from + i, to + i, n);
+                    };
+                    if (!grows(flag)) take(0, s.bytes);
+                    else if (!take_as_it_comes(s, schedule, *cell, from, wait, take)) return false;
                 }
                 break;
             }

@@ -53,7 +53,9 @@ struct alignas(16) Cell {
     // Offer: minus the offset of the message's first byte in its buffer, so that a reader adds the
     // offset that its own step names.  Put: with its length (where_and_bytes), if not `direct`.
     std::uint64_t where;
-    // payload_bytes() of them follow.
+    // payload_bytes() of them follow.  Of what is still being staged: up to where, from the segment's start, it is there.
+    std::uint64_t& there() { return reinterpret_cast<std::uint64_t&>(*payload()); }
+    const std::uint64_t& there() const { return reinterpret_cast<const std::uint64_t&>(*payload()); }
     std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
     const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
 };
@@ -110,12 +112,15 @@ inline std::uint64_t messages_taken(std::uint64_t sequence, std::uint64_t messag
 // Lent: it would be staged, but its owner has it where the others can load from (execute/peer_memory.h).  `where` is the address there;
 // put: the distance from the arena's start, with the length.  Of a `direct` put: its writer waits for a post; `where` has the length.
 enum class Lent : std::uint64_t { no, yes };
-inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no) {
-    return ((sequence + 1) << tag_bits | tag) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);
+// Whether it is still being staged when its flag is written: its one reader follows (Cell::there).
+enum class Grows : std::uint64_t { no, yes };
+inline std::uint64_t flag_of(std::uint64_t sequence, std::uint32_t tag, Place place, Lent lent = Lent::no, Grows grows = Grows::no) {
+    return ((sequence + 1) << tag_bits | tag) << 4 | static_cast<std::uint64_t>(grows) << 3 | static_cast<std::uint64_t>(lent) << 2 | static_cast<std::uint64_t>(place);
 }
 inline bool flag_has_tag(std::uint64_t flag, std::uint64_t sequence, std::uint32_t tag) {
-    return flag >> 3 == ((sequence + 1) << tag_bits | tag);
+    return flag >> 4 == ((sequence + 1) << tag_bits | tag);
 }
+inline bool grows(std::uint64_t flag) { return (flag & 8) != 0; }
 inline Place place_of(std::uint64_t flag) { return static_cast<Place>(flag & 3); }
 inline bool is_lent(std::uint64_t flag) { return (flag & 4) != 0; }
 // Of an offer: direct or lent.

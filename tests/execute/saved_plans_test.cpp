@@ -34,7 +34,7 @@ auto fields(const BoundStep& s) {
 
 auto fields(const BoundSchedule& s) {
     return std::tuple(s.readers, s.messages.size(), s.scratch_bytes, s.element, s.staged, s.in_many_areas, s.stages_at_reader,
-                      s.reuses_cells, s.has_long_results, s.readers_copy,
+                      s.reuses_cells, s.has_long_results, s.is_followed, s.readers_copy,
                       s.has_direct_offers, s.may_lend_scratch, s.results_are_read, s.ahead, s.sends_end, s.sends_complete_first);
 }
 

@@ -2,6 +2,7 @@
 // as well.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -67,6 +68,32 @@ TEST(Long, IsRightWhereverItIsStaged) {
                 return std::string();
             }), "") << name << ", " << size << " ranks";
         }
+}
+
+// A reader that follows what is still being staged.
+TEST(Long, IsCombinedInWholeElements) {
+    constexpr std::size_t element = 24, words = 3 * 12001;
+    const Combiner add{[](const void* left, const void* right, void* into, std::size_t bytes, const void*) {
+        if (bytes % element != 0) throw std::logic_error("a part of an element");
+        for (std::size_t i = 0; i < bytes / sizeof(std::uint64_t); ++i)
+            static_cast<std::uint64_t*>(into)[i] = static_cast<const std::uint64_t*>(left)[i] + static_cast<const std::uint64_t*>(right)[i];
+    }, nullptr};
+    const Algorithm& a = *find_algorithm(Operation::reduce, "root-reads-all");
+    EXPECT_EQ(on_threads(2, false, [&](Group& g) {
+        Problem p{.operation = a.operation, .size = 2, .bytes = words * sizeof(std::uint64_t)};
+        p.rank = g.rank();
+        p.element = element;
+        std::vector<std::uint64_t> in(words), out(words);
+        const Plan plan = g.plan(a, p);
+        for (std::uint64_t call = 0; call < 20; ++call) {
+            for (std::size_t i = 0; i < words; ++i) in[i] = call + i * static_cast<std::uint64_t>(g.rank() + 1);
+            if (g.rank() == 1) std::this_thread::sleep_for(std::chrono::microseconds(200));  // its reader waits
+            g.run(plan, in.data(), out.data(), &add);
+            for (std::size_t i = 0; i < words && g.rank() == 0; ++i)
+                if (out[i] != 2 * call + 3 * i) return "call " + std::to_string(call) + ", word " + std::to_string(i);
+        }
+        return std::string();
+    }), "");
 }
 
 std::vector<const Algorithm*> all_algorithms() {
