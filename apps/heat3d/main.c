@@ -44,6 +44,8 @@ static const char too_large[] = "the grid is too large for the memory";
 static void fail(const char *why, const char *help)
 {
     fprintf(stderr, "heat3d: %s\n%s", why, help);
+    // MPICH's mpiexec drops what it has not read yet when a rank aborts.
+    nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
