@@ -108,7 +108,7 @@ bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const Bou
         copy_for_peer(cache, staged, from, s.bytes);
         return false;
     }
-    const std::size_t part = std::max(shortest_part, (s.bytes / parts + 63) / 64 * 64);
+    const std::size_t part = std::max(shortest_part, whole_lines(s.bytes / parts));
     for (std::size_t done = 0; done < s.bytes;) {
         const std::size_t n = std::min(part, s.bytes - done);
         copy_for_peer(cache, staged + done, from + done, n);

@@ -213,22 +213,20 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 auto* cell = reinterpret_cast<Cell*>(slot + s.cell);
                 if (s.bytes > 0) {
                     const std::byte* from = at(s.from_buffer, s.from);
-                    std::uint64_t where;
+                    const auto lies_at = [&](std::uint64_t where) { cell->where = where - s.from; };
                     if (s.place == Place::inlined) {
                         std::memcpy(cell->payload(), from, s.bytes);
-                        where = static_cast<std::uint64_t>(cell->payload() - segment);
+                        lies_at(static_cast<std::uint64_t>(cell->payload() - segment));
                     } else if (s.lendable && lend(s, frame, readers_of(s), *cell)) {
                         ++cursor.lent;
                         break;
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, cursor, s);
-                        cell->where = static_cast<std::uint64_t>(staged - segment) - s.from;
+                        lies_at(static_cast<std::uint64_t>(staged - segment));
                         if (stage(readers_cache_, schedule, s, sequence, *cell, staged, from)) break;
-                        where = static_cast<std::uint64_t>(staged - segment);
                     } else {
-                        where = frame.address(s.from_buffer, s.from);
+                        lies_at(frame.address(s.from_buffer, s.from));
                     }
-                    cell->where = where - s.from;
                 }
                 store(cell->flag, flag_of(sequence, s.tag, s.place));
                 break;
