@@ -29,21 +29,23 @@ std::size_t own_cache() {
 
 namespace {
 
+enum class Stored { as_usual, past_the_cache };
+
+// Past the cache: `to` is where a line begins.
+template <Stored stored>
+void copy_line(std::byte* to, const std::byte* from) {
+    const auto* const f = reinterpret_cast<const __m128i*>(from);
+    auto* const t = reinterpret_cast<__m128i*>(to);
+    const __m128i all[] = {_mm_loadu_si128(f), _mm_loadu_si128(f + 1), _mm_loadu_si128(f + 2), _mm_loadu_si128(f + 3)};
+    for (int i = 0; i < 4; ++i) stored == Stored::past_the_cache ? _mm_stream_si128(t + i, all[i]) : _mm_storeu_si128(t + i, all[i]);
+}
+
 // The caller ends with a fence, before any flag that says that the bytes are there.
 void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::size_t head = std::min((64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64, bytes);
     std::memcpy(to, from, head);
     std::size_t i = head;
-    for (; i + 64 <= bytes; i += 64) {
-        const auto* f = reinterpret_cast<const __m128i*>(from + i);
-        auto* t = reinterpret_cast<__m128i*>(to + i);
-        const __m128i a = _mm_loadu_si128(f), b = _mm_loadu_si128(f + 1), c = _mm_loadu_si128(f + 2),
-                      d = _mm_loadu_si128(f + 3);
-        _mm_stream_si128(t, a);
-        _mm_stream_si128(t + 1, b);
-        _mm_stream_si128(t + 2, c);
-        _mm_stream_si128(t + 3, d);
-    }
+    for (; i + 64 <= bytes; i += 64) copy_line<Stored::past_the_cache>(to + i, from + i);
     std::memcpy(to + i, from + i, bytes - i);
 }
 
@@ -51,6 +53,18 @@ void store_past_the_cache(std::byte* to, const std::byte* from, std::size_t byte
 
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
     store_past_the_cache(to, from, bytes);
+    _mm_sfence();
+}
+
+void copy_both(Copy message, Copy other) {
+    const std::size_t both = reinterpret_cast<std::uintptr_t>(message.to) % 64 == 0 ? std::min(message.bytes, other.bytes) / 64 * 64 : 0;
+    // By registers: other instructions (rep movs) would wait for the stores before them.
+    for (std::size_t i = 0; i < both; i += 64) {
+        copy_line<Stored::past_the_cache>(message.to + i, message.from + i);
+        copy_line<Stored::as_usual>(other.to + i, other.from + i);
+    }
+    store_past_the_cache(message.to + both, message.from + both, message.bytes - both);
+    if (both < other.bytes) std::memcpy(other.to + both, other.from + both, other.bytes - both);
     _mm_sfence();
 }
 
@@ -196,6 +210,11 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #else
 
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+void copy_both(Copy message, Copy other) {
+    std::memcpy(message.to, message.from, message.bytes);
+    std::memcpy(other.to, other.from, other.bytes);
+}
 
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
 

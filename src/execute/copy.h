@@ -19,6 +19,14 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes);
 // As memcpy, by non-temporal stores.
 void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes);
 
+struct Copy {
+    std::byte* to = nullptr;
+    const std::byte* from = nullptr;
+    std::size_t bytes = 0;
+};
+// A message by non-temporal stores, and another copy in the time that these leave.
+void copy_both(Copy message, Copy other);
+
 // What earlier copies to a peer have shown.  As long as usual stores are slow, each time twice as many copies, at most 128
 // (16 where ranks share cores), are not measured.
 struct PeersCache {

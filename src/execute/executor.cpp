@@ -100,7 +100,25 @@ std::byte* Executor::staging(const BoundSchedule& schedule, std::uint64_t sequen
     return cursor.staging + s.staging;
 }
 
-bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const BoundStep& s, std::uint64_t sequence, Cell& cell, std::byte* staged, const std::byte* from) {
+namespace {
+
+bool are_apart(const Copy& a, const Copy& b) { return a.to + a.bytes <= b.from || b.from + b.bytes <= a.to; }
+
+}  // namespace
+
+bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const Frame& frame, Cursor& cursor, std::size_t end, Cell& cell, std::byte* staged) {
+    const BoundStep& s = schedule.steps[cursor.step];
+    const auto at = [&](Buffer buffer, std::size_t offset) { return frame.base[static_cast<int>(buffer)] + offset; };
+    const std::byte* const from = at(s.from_buffer, s.from);
+    if (cursor.copies_along && cursor.step + 1 < end && is_copied_along(s, (&s)[1])) {
+        const BoundStep& next = (&s)[1];
+        const Copy message{staged, from, s.bytes}, copy{at(next.to_buffer, next.to), at(next.from_buffer, next.from), next.bytes};
+        if (are_apart(copy, message) && are_apart(copy, copy)) {
+            copy_both(message, copy);
+            ++cursor.step;
+            return false;
+        }
+    }
     constexpr std::size_t shortest_part = 16 * 1024, parts = 4;
     const bool many_read = s.kind == BoundKind::offer && s.readers != 1;
     // Where ranks share cores each wait of the reader's is a switch of contexts.
@@ -114,7 +132,7 @@ bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const Bou
         copy_for_peer(cache, staged + done, from + done, n);
         done += n;
         store(cell.there(), static_cast<std::uint64_t>(staged + done - shared_slots_.base()));
-        if (done == n) store(cell.flag, flag_of(sequence, s.tag, s.place, Lent::no, Grows::yes));
+        if (done == n) store(cell.flag, flag_of(frame.sequence, s.tag, s.place, Lent::no, Grows::yes));
     }
     return true;
 }

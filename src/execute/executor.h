@@ -67,8 +67,9 @@ private:
     bool takes_more(const SharedSlots::Areas&, std::uint64_t sequence);
     // Where this rank stages the step's message.
     std::byte* staging(const BoundSchedule&, std::uint64_t sequence, const Cursor&, const BoundStep&);
-    // Copies the step's message there.  What is long and followed by one reader: says so before it is all there, and true.
-    bool stage(PeersCache&, const BoundSchedule&, const BoundStep&, std::uint64_t sequence, Cell&, std::byte* staged, const std::byte* from);
+    // Copies the message of the cursor's step there, and may take the next step along, if it is a copy and before the end.  What is
+    // long and followed by one reader: says so before it is all there, and true.
+    bool stage(PeersCache&, const BoundSchedule&, const Frame&, Cursor&, std::size_t end, Cell&, std::byte* staged);
     template <class Wait, class Take>
     bool take_as_it_comes(const BoundStep&, const BoundSchedule&, const Cell&, const std::byte* from, const Wait&, const Take&);
     // `bytes` between `here` and the peer's `there`.

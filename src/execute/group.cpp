@@ -72,7 +72,7 @@ std::size_t Group::segment_bytes(int size, SharedSlots::Capacity room) { return 
 
 void Group::run(const Plan& plan, const void* input, void* output, const Combiner* combiner) {
     executor_.lockstep.check();
-    if (plan.whole && !plan.places) [[likely]]
+    if (plan.whole && !plan.ways) [[likely]]
         return run_once(plan.parts.front().schedule, static_cast<const std::byte*>(input), static_cast<std::byte*>(output), combiner, plan);
     or_leave([&] { run_in_parts(plan, input, output, combiner); });
 }
@@ -88,7 +88,8 @@ void Group::run_in_parts(const Plan& plan, const void* input, void* output, cons
     // A rank that has no part in it may have no buffers.
     auto from = reinterpret_cast<std::uintptr_t>(input), to = reinterpret_cast<std::uintptr_t>(output);
     bool read_later = false;
-    const auto start = plan.places ? FasterWay::Clock::now() : FasterWay::Clock::time_point();
+    const bool timed = plan.ways && plan.ways->is_timed();
+    const auto start = timed ? FasterWay::Clock::now() : FasterWay::Clock::time_point();
     for (const Plan::Part& part : plan.parts)
         for (std::size_t i = 0; i < part.repeat; ++i) {
             // The next piece's scratch is the same memory.
@@ -100,7 +101,8 @@ void Group::run_in_parts(const Plan& plan, const void* input, void* output, cons
     // Once for all: who is through with the last piece has read those before.
     for (const Plan::Part& part : plan.parts)
         if (read_later) wait_for_readers(part.schedule, plan, true);
-    if (plan.places) plan.places->took(FasterWay::Clock::now() - start);
+    if (timed) plan.ways->took(FasterWay::Clock::now() - start);
+    else if (plan.ways) plan.ways->was_not_timed();
 }
 
 void Group::run(const Plan& plan, const Mapped& buffers, const Combiner* combiner) {

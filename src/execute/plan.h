@@ -56,6 +56,9 @@ struct BoundStep {
     std::size_t channel;    // put, settle: the peer's; post, arrive: this rank's; from the slot's start
 };
 
+// What is longer would keep the message's reader waiting.
+inline bool is_copied_along(const BoundStep& message, const BoundStep& next) { return next.kind == BoundKind::copy && next.bytes <= message.bytes; }
+
 struct BoundSchedule {
     std::vector<BoundStep> steps;
     std::vector<int> readers;
@@ -137,8 +140,12 @@ public:
     std::uint64_t placed = 0;  // when the group's memory was given to this plan (Group::connect)
     // So many pieces are in flight at a time: while one's messages are in flight, another one moves inside the node.
     std::size_t in_flight = 1;
-    // What stages more than a cache holds does so in many places in turn or, the second way, in few: null if it does not.
-    std::unique_ptr<FasterWay> places;
+    // Null: there is only one way.
+    std::unique_ptr<FasterWay> ways;
+    enum class SecondWay : std::uint8_t {
+        few_places,    // what stages more than a cache holds does so not in many places in turn
+        copies_along,  // what is staged and followed by a copy goes past the caches, both at the same time
+    } second_way = SecondWay::few_places;
     bool whole = false;  // a single piece, whose lengths do not travel first
     // A single piece that gives the others what they need before this member waits for anything: once it has begun, nobody
     // needs this member until the next operation.

@@ -120,18 +120,24 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
 // else there.  A vector that all get is no longer than its sender's: with half the memory usual stores are as fast.  Measured for
 // 2 and 4 ranks.
 void Planner::find_long_moves(const Problem& problem, Plan& plan) {
-    plan.places.reset();
-    if (total_bytes(problem) < own_cache()) return;
+    plan.ways.reset();
+    if (total_bytes(problem) < shortest_along) return;
     std::size_t received = 0, staged = 0;
+    bool has_copy_along = false;
     for (const Plan::Part& part : plan.parts) {
         for (const BoundStep& s : part.schedule.steps) {
+            const bool sends = (s.kind == BoundKind::put || s.kind == BoundKind::offer) && s.place == Place::staged;
             if ((s.kind == BoundKind::arrive || s.kind == BoundKind::get) && s.order == Order::overwrite) received += s.bytes * part.repeat;
-            if ((s.kind == BoundKind::put || s.kind == BoundKind::offer) && s.place == Place::staged) staged += s.bytes * part.repeat;
+            if (sends) staged += s.bytes * part.repeat;
+            has_copy_along |= sends && s.bytes >= shortest_along && &s != &part.schedule.steps.back() && is_copied_along(s, (&s)[1]);
         }
     }
     const bool has_long_results = family_of(problem.operation) != Family::vector && received >= 4 * own_cache();
     for (Plan::Part& part : plan.parts) part.schedule.has_long_results = has_long_results;
-    if (staged >= own_cache()) plan.places = std::make_unique<FasterWay>();
+    if (problem.operation == Operation::bcast) has_copy_along = false;  // its buffers are the same
+    if (staged < own_cache() && !has_copy_along) return;
+    plan.ways = std::make_unique<FasterWay>();
+    plan.second_way = staged < own_cache() ? Plan::SecondWay::copies_along : Plan::SecondWay::few_places;
 }
 
 // How each block is moved.  Of a problem in which one is empty, or too long, these are not its own steps.

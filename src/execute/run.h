@@ -31,12 +31,15 @@ struct Mapped {
 // How far a run of a schedule is.
 struct Cursor {
     Cursor() = default;
-    explicit Cursor(const Plan& plan) : in_few_places(plan.places && plan.places->is_second()) {}
+    explicit Cursor(const Plan& plan) {
+        if (plan.ways && plan.ways->is_second()) (plan.second_way == Plan::SecondWay::few_places ? in_few_places : copies_along) = true;
+    }
 
     std::size_t step = 0;  // the next one
     std::size_t lent = 0;  // messages, which others may still read where they lie
     std::byte* staging = nullptr;  // where it begins, in its areas
     bool in_few_places = false;    // it stages in one place of each of the first areas
+    bool copies_along = false;     // and past the caches, if the next step is a copy: both at the same time
 };
 
 class Executor;

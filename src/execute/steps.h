@@ -181,7 +181,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                 } else {
                     std::byte* const staged = staging(schedule, sequence, cursor, s);
                     cell->where = where_and_bytes(static_cast<std::uint64_t>(staged - segment), s.bytes);
-                    if (stage(caches_[static_cast<std::size_t>(s.peer)], schedule, s, sequence, *cell, staged, from)) break;
+                    if (stage(caches_[static_cast<std::size_t>(s.peer)], schedule, frame, cursor, end, *cell, staged)) break;
                 }
                 store(cell->flag, flag_of(sequence, s.tag, s.place));
                 break;
@@ -223,7 +223,7 @@ bool Executor::steps(const BoundSchedule& schedule, const Frame& frame, Cursor& 
                     } else if (s.place == Place::staged) {
                         std::byte* const staged = staging(schedule, sequence, cursor, s);
                         lies_at(static_cast<std::uint64_t>(staged - segment));
-                        if (stage(readers_cache_, schedule, s, sequence, *cell, staged, from)) break;
+                        if (stage(readers_cache_, schedule, frame, cursor, end, *cell, staged)) break;
                     } else {
                         lies_at(frame.address(s.from_buffer, s.from));
                     }

@@ -46,6 +46,24 @@ TEST(Copy, ForAPeerCopiesAllAndNothingElse) {
     copies([&](std::byte* to, const std::byte* from, std::size_t bytes) { copy_for_peer(fresh, to, from, bytes); }, Pages::fresh);
 }
 
+TEST(Copy, OfBothCopiesBothAndNothingElse) {
+    std::vector<std::byte> from(room), message(room), other(room);
+    for (std::size_t i = 0; i < room; ++i) from[i] = other_in_each_page(i);
+    for (const std::size_t bytes : {0ul, 1ul, 63ul, 64ul, 65ul, 4095ul, 65536ul, 65537ul})
+        for (const std::size_t other_bytes : {0ul, 1ul, 64ul, 4000ul, 65536ul, 70001ul})
+            for (const std::size_t shift : {0ul, 1ul, 63ul}) {
+                std::fill(message.begin(), message.end(), untouched);
+                std::fill(other.begin(), other.end(), untouched);
+                auto* const line = message.data() + (64 - reinterpret_cast<std::uintptr_t>(message.data()) % 64) % 64;
+                copy_both({line + shift, from.data() + 7, bytes}, {other.data() + 3, from.data() + 99, other_bytes});
+                const auto is_there = [](const std::vector<std::byte>& all, const std::byte* to, const std::byte* source, std::size_t n) {
+                    return std::equal(to, to + n, source) && std::count(all.begin(), all.end(), untouched) - std::count(source, source + n, untouched) == static_cast<std::ptrdiff_t>(room - n);
+                };
+                EXPECT_TRUE(is_there(message, line + shift, from.data() + 7, bytes)) << bytes << " and " << other_bytes << " bytes at " << shift;
+                EXPECT_TRUE(is_there(other, other.data() + 3, from.data() + 99, other_bytes)) << bytes << " and " << other_bytes << " bytes at " << shift;
+            }
+}
+
 // The digits of a decimal number do not commute, and an element is combined as a whole: its first byte is the sum of all.
 void of_elements(const void* left, const void* right, void* into, std::size_t bytes, const void* context) {
     const std::size_t element = *static_cast<const std::size_t*>(context);

@@ -348,11 +348,26 @@ Plan plan_of_two(Operation operation, const char* algorithm, int rank, std::size
 
 TEST(Needs, WhatStagesMoreThanACacheHoldsMayDoSoInFewPlaces) {
     const std::size_t many = own_cache();
-    const auto may = [](Operation operation, const char* algorithm, int rank, std::size_t bytes) { return plan_of_two(operation, algorithm, rank, bytes).places != nullptr; };
+    const auto may = [](Operation operation, const char* algorithm, int rank, std::size_t bytes) { return plan_of_two(operation, algorithm, rank, bytes).ways != nullptr; };
     EXPECT_TRUE(may(Operation::bcast, "one-to-all", 0, many)) << "all pieces count";
     EXPECT_FALSE(may(Operation::bcast, "one-to-all", 0, many - 8));
     EXPECT_FALSE(may(Operation::bcast, "one-to-all", 1, many)) << "who stages nothing";
     EXPECT_TRUE(may(Operation::allgather, "all-read-all", 1, many));
+}
+
+TEST(Needs, WhatIsStagedMayTakeTheCopyBehindItAlong) {
+    const std::size_t from = 32 << 10;
+    const auto may = [](Operation operation, const char* algorithm, int rank, std::size_t bytes) {
+        const Plan plan = plan_of_two(operation, algorithm, rank, bytes);
+        return plan.ways && plan.second_way == Plan::SecondWay::copies_along;
+    };
+    EXPECT_TRUE(may(Operation::allgather, "all-read-all", 1, from));
+    EXPECT_TRUE(may(Operation::alltoall, "all-write-all", 0, from));
+    EXPECT_TRUE(may(Operation::scatter, "root-writes-all", 0, from));
+    EXPECT_FALSE(may(Operation::alltoall, "all-write-all", 0, from - 8));
+    EXPECT_FALSE(may(Operation::gather, "root-reads-all", 1, from)) << "its own block is at the root";
+    EXPECT_FALSE(may(Operation::bcast, "one-to-all", 0, from)) << "there is nothing to copy";
+    EXPECT_FALSE(may(Operation::allgather, "all-read-all", 0, own_cache())) << "in few places";
 }
 
 // Whether what this rank gets goes past the caches.

@@ -58,9 +58,9 @@ TEST_P(Catalogue, LentIsRight) {
 // More than a cache holds, in many places and in few, between others.
 TEST(Long, IsRightWhereverItIsStaged) {
     for (const int size : {2, 3})
-        for (const auto& [operation, name] : {std::pair(Operation::bcast, "one-to-all"), {Operation::allgather, "all-read-all"}, {Operation::gather, "all-write-root"}}) {
+        for (const auto& [operation, name] : {std::pair(Operation::bcast, "one-to-all"), {Operation::allgather, "all-read-all"}, {Operation::alltoall, "all-write-all"}, {Operation::gather, "all-write-root"}}) {
             const Algorithm& a = *find_algorithm(operation, name);
-            auto all = problems(a, size, {own_cache() + 77, 300});
+            auto all = problems(a, size, {own_cache() + 77, 64 * 1024 + 7, 300});
             std::erase_if(all, [](const Problem& p) { return p.root != 0 || p.parameters.piece; });
             EXPECT_EQ(on_threads(size, false, [&](Group& g) {
                 for (const Problem& p : all)
