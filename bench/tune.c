@@ -54,7 +54,7 @@ typedef struct Tune {
     int calls_checked;
     double write_seconds; // that a rank takes to write what it gives
     bool common_clock;   // all ranks have one, and may wait for a moment without taking a core from another one
-    bool round_trips;    // after each cell: whether the machine is still the same
+    bool round_trips;    // after each cell: how far two ranks are from each other
     FILE *out;
 } Tune;
 
@@ -552,8 +552,8 @@ int main(int argc, char **argv)
         write_cpus(t.out, &mine);
         fflush(t.out);
     }
+    t.round_trips = limits || t.common_clock;
     if (limits) {
-        t.round_trips = true;
         measure_limits(&t.shared, t.out);
         report_empty_samples(&t);
     }

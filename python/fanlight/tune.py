@@ -169,6 +169,17 @@ def _to_compare(core, before: Measured, ranks: int, operation: str, size: int, c
     return list(dict.fromkeys([name for name in first if name in others] + others))[:tune_plan.FINALISTS]
 
 
+MOVED = 2  # times as far, or as near
+
+
+def ranks_moved(then: list[float] | None, now_: list[float] | None) -> str:
+    """On a virtual machine cores may come nearer to each other or go apart, and each place has its own fastest algorithms."""
+    if not then or not now_ or max(then[1] / now_[1], now_[1] / then[1]) < MOVED:
+        return ""
+    return (f"the cores have moved: a round trip between the first two ranks takes {tune_rules.round_trip_text(now_)}, "
+            f"took {tune_rules.round_trip_text(then)}")
+
+
 def _where(measured: Measured) -> str:
     return ", ".join(measured.fingerprint[key] for key in ("processor", "domains", "kernel", "mpi", "binding"))
 
@@ -212,6 +223,8 @@ def _check(core, path: Path, part: float, programs: Path | None, launcher_arg: l
             compared += len(m.cells)
             console.print(f"{path.name}, {n} ranks: {len(m.cells)} of {len(ranges)} cells measured again, {len(said)} aged", markup=False, highlight=False)
             console.print("  " + summary(core, before, m, ranges), markup=False, highlight=False)
+            if moved := ranks_moved(before.round_trips.get(n), m.round_trips.get(n)):
+                console.print("  " + moved, markup=False, highlight=False)
             for one in said:
                 console.print("  " + one, markup=False, highlight=False)
     if not compared:

@@ -40,6 +40,8 @@ class Measured:
     # (ranks, operation, size) -> how long it was measured, for --check
     seconds: dict[tuple[int, str, int], float] = field(default_factory=dict)
     launcher_arg: list[str] = field(default_factory=list)
+    # ranks -> of the round trips between the first two, in ns: a tenth was below, half, and nine tenths
+    round_trips: dict[int, list[float]] = field(default_factory=dict)
 
     def when(self, ranks: int, operation: str, size: int) -> str:
         return self.dates.get((ranks, operation, size), self.date)
@@ -70,6 +72,7 @@ class Measured:
             if key in before.excluded:
                 self.excluded[key] = before.excluded[key]
         self.unmeasured |= before.unmeasured - new
+        self.round_trips = before.round_trips | self.round_trips
 
     def sizes(self, ranks: int, operation: str) -> list[int]:
         return sorted(size for n, o, size in self.cells if (n, o) == (ranks, operation))
@@ -84,7 +87,7 @@ class Measured:
                 for (n, o, s), launches in self.cells.items()]
         _write(path, json.dumps({"format": 1, "fingerprint": self.fingerprint, "date": self.date, "minutes": self.minutes,
                                  "library": self.library, "launcher_arg": self.launcher_arg, "runs": self.runs,
-                                 "unmeasured": sorted(self.unmeasured), "cells": rows}) + "\n")
+                                 "unmeasured": sorted(self.unmeasured), "round_trips": self.round_trips, "cells": rows}) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> Measured:
@@ -102,6 +105,7 @@ class Measured:
                     made.excluded[key] = row["excluded"]
                 made.earlier[key] = row.get("earlier", "")
             made.launcher_arg = said.get("launcher_arg", [])
+            made.round_trips = {int(n): of for n, of in said.get("round_trips", {}).items()}
             made.unmeasured = {tuple(key) for key in said.get("unmeasured", [])}
         except OSError as e:
             raise FanlightError(f"{path}: {e.strerror}", "`fanlight tune` measures.") from e
@@ -184,6 +188,11 @@ def shown(measured: Measured, r: Range, size: int) -> stats.Ratio | None:
     return min(cell.values(), key=lambda one: one.ratio, default=None)
 
 
+def round_trip_text(of: list[float]) -> str:
+    low, middle, high = (f"{ns:.0f}" for ns in of)
+    return f"{middle} ns (from {low} to {high})"
+
+
 def _nearest(measured: Measured, r: Range, size: int) -> str:
     cell = stats.ratios(measured.cells[r.ranks, r.operation, size])
     return min(cell, key=lambda name: cell[name].ratio, default="")
@@ -227,6 +236,7 @@ def text(core, measured: Measured, ranges: list[Range]) -> str:
             f"library: {measured.library}",
             "ranks: " + ", ".join(f"{n} on {run['nodes']} nodes" if run["nodes"] > 1 else str(n) for n, run in sorted(measured.runs.items()))
             + f"; {measured.minutes:.3g} minutes; the ratio to the MPI library's time with its 95 % interval",
+            *(f"{n} ranks: a round trip between the first two takes {round_trip_text(of)}" for n, of in sorted(measured.round_trips.items())),
             "Behind `native` is the algorithm that came nearest."]
     for (ranks, operation, size), whys in sorted(measured.excluded.items()):
         for algorithm, why in sorted(whys.items()):

@@ -215,6 +215,8 @@ class Run:
                 m = by_name.setdefault(f["name"], Measured(f, tune_rules.now(), self.plan["minutes"], run["library"], launcher_arg=self.plan["launcher_arg"]))
                 self.sources[f["name"], n] = contender.key
                 m.runs[n] = {"nodes": run["nodes"], "oversubscribed": facts[0]["oversubscribed"], "single_copy": _all_alike([r["single_copy"] for r in facts])}
+                if trips := sorted(1e3 * r["time"]["min"] for r in lines if r.get("limit") == "round_trip"):
+                    m.round_trips[n] = [trips[round(part * (len(trips) - 1))] for part in (0.1, 0.5, 0.9)]
                 measured = {(r["operation"], r["size"], r["launch"]) for r in lines if r["type"] == "cell"}
                 each = 60 * self.plan["minutes"] / max(len({key[:2] for key in measured}), 1)
                 for r in lines:

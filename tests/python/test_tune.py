@@ -335,11 +335,13 @@ def test_round_trip(tmp_path):
     m = made()
     m.excluded[4, "bcast", 64] = {"tree": "wrong: 8 words"}
     m.earlier[4, "bcast", 64] = NATIVE
+    m.round_trips[4] = [100, 110, 560]
     m.save(tmp_path / "m.json")
     again = tune_rules.Measured.load(tmp_path / "m.json")
     assert (again.cells, again.runs, again.excluded, again.fingerprint) == (m.cells, m.runs, m.excluded, m.fingerprint)
     assert again.earlier == {key: NATIVE if key == (4, "bcast", 64) else "" for key in m.cells}
     assert tune_rules.text(_core, again, tune_rules.decide(_core, again)) == tune_rules.text(_core, m, tune_rules.decide(_core, m))
+    assert "4 ranks: a round trip between the first two takes 110 ns (from 100 to 560)" in tune_rules.text(_core, again, [])
     assert "excluded: bcast 64 on 4 ranks: tree: wrong" in tune_rules.text(_core, m, [])
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(FanlightError):
@@ -452,6 +454,14 @@ def test_aged():
     assert not tune.aged(None, NATIVE, stats.ratios(cell(a=1.1))) and "a takes 0.5" in tune.aged(None, NATIVE, stats.ratios(cell(a=0.5)))
 
 
+def test_check_says_that_the_cores_have_moved():
+    near, far, both = [100, 110, 120], [500, 540, 560], [100, 130, 560]
+    assert "takes 540 ns (from 500 to 560), took 110 ns (from 100 to 120)" in tune.ranks_moved(near, far)
+    assert tune.ranks_moved(far, near)
+    assert not tune.ranks_moved(near, both)
+    assert not tune.ranks_moved(None, near) and not tune.ranks_moved(near, None), "measured by an older version, or with more ranks than cores"
+
+
 def test_what_is_compared_when_it_is_checked():
     """The choice and the built-in rules' are measured to the end, and what all choices gain is told."""
     m = made(["allreduce"], [8, 64], **{"binomial": 0.5, "all-read-all": 0.6, "linear": 0.7, "ring": 0.8, "tree": 0.9, "dual-root": 0.3})
@@ -520,6 +530,7 @@ def lines(mpi, ranks, sizes=(64,), launches=3):
     of = {"mpi": mpi, "ranks_": ranks}
     found = [{**of, "type": "run", "launch": 0, "library": f"{mpi.upper()} Version: 5.0.2", "nodes": 1}, {**of, "type": "cpus", "launch": 0, "cpus": []},
              {**of, "type": "facts", "launch": 0, "single_copy": True, "oversubscribed": False}]
+    found += [{**of, "type": "limit", "launch": i, "limit": "round_trip", "time": {"min": 0.1 + 0.01 * i}} for i in range(launches)]
     return found + [{**of, "type": "cell", "launch": i, "operation": "bcast", "size": size,
                      "medians": {NATIVE: windows(1, seed=i), "binomial": windows(0.5, seed=10 + i)}} for size in sizes for i in range(launches)]
 
@@ -541,6 +552,11 @@ def run(clean, tmp_path, monkeypatch):
 
 def rules_in(tmp_path):
     return "".join(path.read_text() for path in sorted(tmp_path.glob("fanlight/tuned/*.rules")))
+
+
+def test_how_far_ranks_are_from_each_other(run):
+    (m,) = run(lines("mpich", 2)).measured()
+    assert m.round_trips == {2: pytest.approx([100, 110, 120])}
 
 
 def test_one_busy_part_does_not_take_the_others_along(run, tmp_path, monkeypatch):
