@@ -213,7 +213,7 @@ void copy_past_the_cache(std::byte* to, const std::byte* from, std::size_t bytes
 
 void copy_both(Copy message, Copy other) {
     std::memcpy(message.to, message.from, message.bytes);
-    std::memcpy(other.to, other.from, other.bytes);
+    if (other.bytes > 0) std::memcpy(other.to, other.from, other.bytes);
 }
 
 void copy_for_peer(PeersCache&, std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); }

@@ -131,7 +131,8 @@ bool Executor::stage(PeersCache& cache, const BoundSchedule& schedule, const Fra
         const std::size_t n = std::min(part, s.bytes - done);
         copy_for_peer(cache, staged + done, from + done, n);
         done += n;
-        store(cell.there(), static_cast<std::uint64_t>(staged + done - shared_slots_.base()));
+        // In the end all, also of a reader that expects too much.
+        store(cell.there(), done == s.bytes ? shared_slots_.bytes() : static_cast<std::uint64_t>(staged + done - shared_slots_.base()));
         if (done == n) store(cell.flag, flag_of(frame.sequence, s.tag, s.place, Lent::no, Grows::yes));
     }
     return true;

@@ -56,8 +56,11 @@ struct BoundStep {
     std::size_t channel;    // put, settle: the peer's; post, arrive: this rank's; from the slot's start
 };
 
-// What is longer would keep the message's reader waiting.
-inline bool is_copied_along(const BoundStep& message, const BoundStep& next) { return next.kind == BoundKind::copy && next.bytes <= message.bytes; }
+// What is short is over before anything is gained; a copy that is longer would keep the message's reader waiting.
+constexpr std::size_t shortest_along = 32 * 1024;
+inline bool is_copied_along(const BoundStep& message, const BoundStep& next) {
+    return message.bytes >= shortest_along && next.kind == BoundKind::copy && next.bytes <= message.bytes;
+}
 
 struct BoundSchedule {
     std::vector<BoundStep> steps;

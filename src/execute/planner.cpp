@@ -121,7 +121,6 @@ void Planner::plan_pieces(const Algorithm& algorithm, const Problem& problem, Cu
 // 2 and 4 ranks.
 void Planner::find_long_moves(const Problem& problem, Plan& plan) {
     plan.ways.reset();
-    if (total_bytes(problem) < shortest_along) return;
     std::size_t received = 0, staged = 0;
     bool has_copy_along = false;
     for (const Plan::Part& part : plan.parts) {
@@ -129,12 +128,12 @@ void Planner::find_long_moves(const Problem& problem, Plan& plan) {
             const bool sends = (s.kind == BoundKind::put || s.kind == BoundKind::offer) && s.place == Place::staged;
             if ((s.kind == BoundKind::arrive || s.kind == BoundKind::get) && s.order == Order::overwrite) received += s.bytes * part.repeat;
             if (sends) staged += s.bytes * part.repeat;
-            has_copy_along |= sends && s.bytes >= shortest_along && &s != &part.schedule.steps.back() && is_copied_along(s, (&s)[1]);
+            has_copy_along |= sends && &s != &part.schedule.steps.back() && is_copied_along(s, (&s)[1]);
         }
     }
-    const bool has_long_results = family_of(problem.operation) != Family::vector && received >= 4 * own_cache();
+    const bool has_long_results = family_of(problem.operation) != Family::vector && std::min(received, total_bytes(problem)) >= 4 * own_cache();
     for (Plan::Part& part : plan.parts) part.schedule.has_long_results = has_long_results;
-    if (problem.operation == Operation::bcast) has_copy_along = false;  // its buffers are the same
+    if (has_root(problem.operation)) has_copy_along = false;  // its readers would wait, whom the root's times do not show
     if (staged < own_cache() && !has_copy_along) return;
     plan.ways = std::make_unique<FasterWay>();
     plan.second_way = staged < own_cache() ? Plan::SecondWay::copies_along : Plan::SecondWay::few_places;

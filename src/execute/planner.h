@@ -92,8 +92,6 @@ private:
     void plan_pieces(const Algorithm&, const Problem&, Cut, BindOptions, Plan&) const;
     void bind_piece(const Algorithm&, const Problem&, std::uint64_t called, const BindOptions&, BoundSchedule&) const;
     void must_have_room(const BoundSchedule&) const;
-    // What is shorter is over before the clock is read.
-    static constexpr std::size_t shortest_along = 32 * 1024;
     static void find_long_moves(const Problem&, Plan&);
     void plan_lengths(const Algorithm&, const Problem&, bool in_many_areas, const BindOptions&, Plan&) const;
     static void find_awaited(std::vector<Awaited>, Plan::Lengths&);

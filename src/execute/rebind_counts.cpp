@@ -73,6 +73,7 @@ bool Planner::rebind_counts(const Problem& p, Plan& plan) const {
     if (plan.rebinds_counts_to == 0 || length_of(p) > plan.rebinds_counts_to) return false;
     plan.called = called(p);
     plan.sends_complete_first = false;
+    plan.ways.reset();  // times of other lengths say nothing
     BoundSchedule& schedule = plan.parts.front().schedule;
     if (!plan.rebound) schedule = plan.moves;
     plan.rebound = true;

@@ -2,7 +2,7 @@
 //
 // The caller decides how to wait: wait(peer, ready) returns true when ready() is true, or false if that would take longer
 // than the caller has time for.  Then the function returns false too, and the next call continues with the same step: no
-// step does anything before its last wait.
+// step does anything before its last wait, unless the caller waits in place, which never returns false.
 // Wait::in_order: whether this member's operations end in the order in which they begin, as blocking ones do.
 #pragma once
 

@@ -363,11 +363,21 @@ TEST(Needs, WhatIsStagedMayTakeTheCopyBehindItAlong) {
     };
     EXPECT_TRUE(may(Operation::allgather, "all-read-all", 1, from));
     EXPECT_TRUE(may(Operation::alltoall, "all-write-all", 0, from));
-    EXPECT_TRUE(may(Operation::scatter, "root-writes-all", 0, from));
+    EXPECT_FALSE(may(Operation::scatter, "root-writes-all", 0, from)) << "its reader would wait";
     EXPECT_FALSE(may(Operation::alltoall, "all-write-all", 0, from - 8));
     EXPECT_FALSE(may(Operation::gather, "root-reads-all", 1, from)) << "its own block is at the root";
     EXPECT_FALSE(may(Operation::bcast, "one-to-all", 0, from)) << "there is nothing to copy";
     EXPECT_FALSE(may(Operation::allgather, "all-read-all", 0, own_cache())) << "in few places";
+}
+
+TEST(Needs, TimesOfOtherLengthsSayNothing) {
+    testing::Aligned segment(Group::segment_bytes(2));
+    const Group group(std::span(segment.base, segment.size), 0, 2, false, Waiter::Hooks{});
+    const auto of = [](std::size_t bytes) { return Problem{.operation = Operation::allgatherv, .size = 2, .blocks = {{0, bytes}, {bytes, bytes}}}; };
+    Plan plan = group.plan(*find_algorithm(Operation::allgatherv, "all-read-all"), of(64 << 10));
+    ASSERT_TRUE(plan.ways);
+    ASSERT_TRUE(group.rebind_counts(of(2 << 10), plan));
+    EXPECT_FALSE(plan.ways);
 }
 
 // Whether what this rank gets goes past the caches.

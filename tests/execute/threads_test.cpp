@@ -96,6 +96,20 @@ TEST(Long, IsCombinedInWholeElements) {
     }), "");
 }
 
+// An error of the program's that nobody sees: what is there comes.
+TEST(Long, AReaderThatExpectsTooMuchDoesNotWaitForIt) {
+    const Algorithm& a = *find_algorithm(Operation::gatherv, "root-reads-all");
+    EXPECT_EQ(on_threads(2, false, [&](Group& g) {
+        const std::size_t sent = 64 * 1024, expected = g.rank() == 0 ? sent + 4096 : sent;
+        Problem p{.operation = a.operation, .size = 2, .blocks = {{0, 8}, {8, expected}}};
+        p.rank = g.rank();
+        const std::vector<std::byte> in(sent, std::byte{7});
+        std::vector<std::byte> out(8 + expected);
+        g.run(g.plan(a, p), in.data(), out.data(), nullptr);
+        return std::string(g.rank() == 0 && std::count(out.begin() + 8, out.begin() + 8 + sent, std::byte{7}) != sent ? "not all came" : "");
+    }), "");
+}
+
 std::vector<const Algorithm*> all_algorithms() {
     std::vector<const Algorithm*> all;
     for (const Algorithm& a : algorithms()) all.push_back(&a);
