@@ -554,6 +554,14 @@ def rules_in(tmp_path):
     return "".join(path.read_text() for path in sorted(tmp_path.glob("fanlight/tuned/*.rules")))
 
 
+def test_what_is_left_to_one_mpi_library_is_measured_to_the_end(run):
+    size, state = 1 << 20, {"nodes": 1, "oversubscribed": False, "single_copy": True}
+    assert tune_plan.built_in(_core, "ialltoall", size, 2, "impi", state) == NATIVE
+    by_rule = run([])._by_rule(Contender("impi"), 2)
+    assert by_rule("ialltoall", size) == "all-write-all"
+    assert by_rule("ialltoall", 8) == tune_plan.built_in(_core, "ialltoall", 8, 2, "impi", state)
+
+
 def test_how_far_ranks_are_from_each_other(run):
     (m,) = run(lines("mpich", 2)).measured()
     assert m.round_trips == {2: pytest.approx([100, 110, 120])}
