@@ -20,8 +20,8 @@
 // each slot.  A segment for a single plan has lines only for pairs that exchange puts in it: each rank writes into its
 // part which line is whose (line_owner), and the others look there.
 //
-// A cell's flag only grows, has one writer and is written last, but for Cell::there.  Nothing is ever reset: flags contain the operation's
-// number.  A slot is used again when every member is known to have read all that it wanted of the slot's previous
+// A cell's flag only grows, has one writer and is written last, but for Cell::there.  Nothing is ever reset: flags contain
+// the operation's number.  A slot is used again when every member is known to have read all that it wanted of the slot's previous
 // operation; `done` (one line per member) says so.
 #pragma once
 
